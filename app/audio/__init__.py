@@ -1,0 +1,1 @@
+"""Where the samples go: sound devices, nothing, or a file."""

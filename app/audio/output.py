@@ -1,0 +1,69 @@
+"""What a sound output is, for those who feed one and for those who make one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class SampleSource(Protocol):
+    """What an output asks for samples, from its own real-time thread."""
+
+    @property
+    def rate_hz(self) -> int:
+        """Samples per second that ``read_into`` delivers."""
+        ...
+
+    def read_into(self, out: NDArray[np.float32], dac_s: float) -> None:
+        """Fill all of ``out`` (mono, ±1), with silence where there is nothing to play.
+
+        ``dac_s`` is the instant, on ``time.perf_counter``'s scale, at which ``out[0]`` becomes
+        audible. Never raises, never blocks, never allocates more than a few objects.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class OutputInfo:
+    """What was opened."""
+
+    name: str
+    """The device as a person knows it, with its host API; ``none`` if there is no device."""
+    rate_hz: int
+    """The device's own rate; the source is resampled if it differs."""
+    channels: int
+    latency_s: float
+    """From the callback to the DAC, as the device reports it."""
+    audible: bool
+    """False for a dummy sink or no device at all: nobody hears anything."""
+
+
+class Output(Protocol):
+    """An open output: it calls its source until it is closed."""
+
+    @property
+    def info(self) -> OutputInfo:
+        """What was opened."""
+        ...
+
+    @property
+    def last_callback_s(self) -> float:
+        """``time.perf_counter`` at the newest callback; stands still when the device is gone."""
+        ...
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What ended the callback, if anything did."""
+        ...
+
+    @property
+    def underflows(self) -> int:
+        """How often the device said that it was served too late."""
+        ...
+
+    def close(self) -> None:
+        """Stop and release the device, within two seconds, whatever state it is in; repeatable."""
+        ...

@@ -1,0 +1,1 @@
+"""From bytes to codes to PCM: the wire, and the streaming decoder."""

@@ -1,0 +1,42 @@
+"""Everything that can go wrong between bytes and PCM, in one tree.
+
+::
+
+    DecoderError
+    ├── PacketError            a binary message that is not a packet (also a ValueError)
+    ├── MessageError           a JSON message that cannot be read (also a ValueError)
+    ├── SpecMismatchError      the server speaks another codec than the loaded decoder
+    ├── CodesError             codes that no decoder may see (also a ValueError)
+    ├── TapeError              a file that is not a tape
+    └── CheckpointError        a checkpoint that cannot be found, fetched, checked or loaded
+"""
+
+from __future__ import annotations
+
+
+class DecoderError(Exception):
+    """The root: catch this to catch everything the decoder package raises on purpose."""
+
+
+class PacketError(DecoderError, ValueError):
+    """A binary message that is not a packet; the text names both lengths."""
+
+
+class MessageError(DecoderError, ValueError):
+    """A JSON message that cannot be read; the text names the field."""
+
+
+class SpecMismatchError(DecoderError):
+    """The server's ``codec.start`` does not fit the loaded decoder; the text names both values."""
+
+
+class CodesError(DecoderError, ValueError):
+    """Codes of a wrong shape, or outside ``0..codebook_size-1``."""
+
+
+class TapeError(DecoderError):
+    """A file that is not a readable tape; the text names the path."""
+
+
+class CheckpointError(DecoderError):
+    """A checkpoint that cannot be used; the text names path, size and the first tensor that does not fit."""
