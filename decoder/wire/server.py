@@ -1,0 +1,307 @@
+"""The server's end of one connection, without I/O: what a client asks in, messages to send out.
+
+Every server of ours (the emulator, the reference talker, the plug-in) reads its socket all the time and
+hands what it gets to :meth:`ServerSession.receive_text`; it is told what to do by the returned events and
+says what it does through the ``start_``, ``send_`` and ``end_`` methods.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+from decoder.errors import MessageError
+from decoder.spec import CodecSpec
+from decoder.wire import messages as m
+from decoder.wire.packets import MAX_PACKET_FRAMES, Codes, Flags, as_codes, pack
+from decoder.wire.rules import CODEC_MODE, config_fault
+
+CONFIG_TIMEOUT_S = 10.0
+IDLE_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class UtteranceRequested:
+    """Speak ``text``; answer with units and then :meth:`ServerSession.end_utterance`."""
+
+    utterance_index: int
+    text: str
+    config: m.SessionConfig
+
+    @property
+    def wants_codec(self) -> bool:
+        """Whether codec tokens were asked for."""
+        return self.config.output_mode == CODEC_MODE
+
+
+@dataclass(frozen=True)
+class CancelRequested:
+    """Stop speaking: end the unit as cancelled, then the utterance."""
+
+
+@dataclass(frozen=True)
+class CloseRequested:
+    """Close the socket with ``code``, or drop it without a close frame if that is 1006."""
+
+    code: int
+
+
+ServerEvent = UtteranceRequested | CancelRequested | CloseRequested
+
+
+class _Phase(Enum):
+    UNCONFIGURED = auto()
+    IDLE = auto()
+    SPEAKING = auto()
+
+
+@dataclass(frozen=True)
+class ServerTraits:
+    """What kind of server this end plays."""
+
+    codec: bool = True
+    """Knows ``output_mode`` and ``input.cancel``; a stock server ignores one and refuses the other."""
+    old_generation: bool = False
+    """``input.done`` ends the connection and nothing has an ``utterance_index``."""
+    idle_timeout_s: float = IDLE_TIMEOUT_S
+    model: str = "Qwen3-TTS"
+
+
+@dataclass
+class _Unit:
+    sentence_index: int
+    frames: int = 0
+    seq: int = 0
+    eos_sent: bool = False
+
+
+@dataclass
+class ServerSession:
+    """One connection from its first message to its end."""
+
+    spec: CodecSpec
+    traits: ServerTraits = field(default_factory=ServerTraits)
+    opened_s: float = 0.0
+    _phase: _Phase = _Phase.UNCONFIGURED
+    _config: m.SessionConfig = field(default_factory=m.SessionConfig)
+    _text: list[str] = field(default_factory=list)
+    _waiting: list[str] = field(default_factory=list)
+    _utterances: int = 0
+    _sentences: int = 0
+    _unit: _Unit | None = None
+    _last_heard_s: float | None = None
+    _outbox: list[str | bytes] = field(default_factory=list)
+    _events: list[ServerEvent] = field(default_factory=list)
+
+    # -- what the client sends --------------------------------------------------------------------------
+
+    def receive_text(self, text: str, now_s: float) -> list[ServerEvent]:
+        """Take a JSON message; what is wrong with it is answered, never raised."""
+        self._last_heard_s = now_s
+        if self._phase is _Phase.UNCONFIGURED:
+            self._first_message(text)
+            return self._take_events()
+        try:
+            message = m.parse_from_client(text)
+        except MessageError as error:
+            self.send_error(str(error))
+            return self._take_events()
+        match message:
+            case m.SessionConfig():
+                self._reconfigure(message)
+            case m.InputText():
+                self._append(message.text)
+            case m.InputDone():
+                self._flush(now_s)
+            case m.InputCancel() if self.traits.codec:
+                self._cancel()
+            case m.SessionClose():
+                self._events.append(CloseRequested(1000))
+            case m.Unknown():
+                self.send_error(f"Unknown message type: {message.type}")
+            case m.Message():
+                self.send_error(f"Unknown message type: {message.TYPE}")
+        return self._take_events()
+
+    def receive_bytes(self, data: bytes) -> list[ServerEvent]:
+        """Take a binary message: the protocol has none in this direction, so it ends the session."""
+        return self._fail(f"a client sends text messages only, got {len(data)} bytes")
+
+    @property
+    def deadline_s(self) -> float | None:
+        """The instant at which :meth:`tick` gives up on the client, or ``None`` while speaking."""
+        if self._phase is _Phase.UNCONFIGURED:
+            return self.opened_s + CONFIG_TIMEOUT_S
+        if self._phase is _Phase.SPEAKING or self._last_heard_s is None:
+            return None
+        return self._last_heard_s + self.traits.idle_timeout_s
+
+    def tick(self, now_s: float) -> list[ServerEvent]:
+        """Let time pass: a client that says nothing is told so and dropped."""
+        if self.deadline_s is None or now_s < self.deadline_s:
+            return []
+        what = "session.config" if self._phase is _Phase.UNCONFIGURED else "message"
+        return self._fail(f"Idle timeout: no {what} received")
+
+    # -- what the server says ---------------------------------------------------------------------------
+
+    def data_to_send(self) -> list[str | bytes]:
+        """Return, once, the messages to send in this order."""
+        data, self._outbox = self._outbox, []
+        return data
+
+    def start_unit(self, text: str, spec: CodecSpec | None = None) -> None:
+        """Begin the next unit of codec tokens; ``spec`` is announced in place of the session's own."""
+        self._unit = _Unit(self._sentences)
+        self._sentences += 1
+        start = m.CodecStart.of(
+            spec or self.spec, self._index, self._unit.sentence_index, text, self.traits.model
+        )
+        self._send(start)
+
+    def send_context(self, codes: Codes) -> None:
+        """Send reference codes ``[frames, codebooks]``, if the client can take them."""
+        if self._config.accept_codec_context:
+            self._send(m.CodecContext.of(codes))
+
+    def send_frames(self, frames: Any, flags: Flags = Flags.NONE) -> None:
+        """Send frames (see :func:`decoder.wire.packets.pack`) as one packet, or more if they are too many."""
+        unit = self._open_unit()
+        codes = as_codes(frames)
+        for start in range(0, max(len(codes), 1), MAX_PACKET_FRAMES):
+            piece = codes[start : start + MAX_PACKET_FRAMES]
+            is_last = start + MAX_PACKET_FRAMES >= len(codes)
+            self._outbox.append(pack(unit.seq, piece, flags if is_last else flags & ~Flags.EOS))
+            unit.seq += 1
+            unit.frames += len(piece)
+        unit.eos_sent = bool(flags & Flags.EOS)
+
+    def end_unit(self, *, error: bool = False, cancelled: bool = False) -> None:
+        """End the unit; sends EOS unless the last frames carried it or the unit failed."""
+        unit = self._open_unit()
+        if not unit.eos_sent and not error:
+            self.send_frames(None, Flags.EOS)
+        done = m.CodecDone(
+            sentence_index=unit.sentence_index,
+            utterance_index=self._index,
+            total_frames=unit.frames,
+            seq_last=unit.seq - 1 if unit.seq else None,
+            error=error,
+            cancelled=cancelled,
+        )
+        self._send(done)
+        self._unit = None
+
+    def start_audio(self, text: str, rate_hz: int) -> None:
+        """Begin the next unit of PCM, as a stock server does."""
+        self._unit = _Unit(self._sentences)
+        self._sentences += 1
+        self._send(
+            m.AudioStart("pcm", rate_hz, self._unit.sentence_index, self._index, text),
+        )
+
+    def send_pcm(self, data: bytes) -> None:
+        """Send 16-bit little-endian PCM."""
+        self._open_unit().frames += len(data)
+        self._outbox.append(data)
+
+    def end_audio(self, *, error: bool = False, cancelled: bool = False) -> None:
+        """End the unit of PCM."""
+        unit = self._open_unit()
+        self._send(
+            m.AudioDone(unit.frames, error, unit.sentence_index, self._index, True if cancelled else None)
+        )
+        self._unit = None
+
+    def end_utterance(self, now_s: float) -> list[ServerEvent]:
+        """End the utterance; the returned events begin the next one, if it was flushed already."""
+        self._send(m.SessionDone(self._index, self._sentences))
+        self._phase = _Phase.IDLE
+        self._last_heard_s = now_s
+        if self.traits.old_generation:
+            self._events.append(CloseRequested(1000))
+        elif self._waiting:
+            self._request(self._waiting.pop(0))
+        return self._take_events()
+
+    def send_error(self, text: str) -> None:
+        """Tell the client what went wrong."""
+        self._send(m.ErrorMessage(text))
+
+    # -- inside -----------------------------------------------------------------------------------------
+
+    @property
+    def _index(self) -> int | None:
+        return None if self.traits.old_generation else self._utterances - 1
+
+    def _open_unit(self) -> _Unit:
+        if self._unit is None:
+            raise MessageError("no unit has been started")
+        return self._unit
+
+    def _first_message(self, text: str) -> None:
+        try:
+            message = m.parse_from_client(text)
+        except MessageError as error:
+            self._events += self._fail(str(error))
+            return
+        if not isinstance(message, m.SessionConfig):
+            self._events += self._fail("the first message must be session.config")
+        elif fault := self._fault(message):
+            self._events += self._fail(fault)
+        else:
+            self._config = message
+            self._phase = _Phase.IDLE
+
+    def _reconfigure(self, message: m.SessionConfig) -> None:
+        if self._phase is _Phase.SPEAKING:
+            self.send_error("session.config is refused during an utterance")
+        elif fault := self._fault(message):
+            self.send_error(fault)
+        else:
+            self._config = message
+
+    def _fault(self, config: m.SessionConfig) -> str | None:
+        # A stock server knows nothing of output_mode and ignores it.
+        return config_fault(config) if self.traits.codec else None
+
+    def _append(self, text: str) -> None:
+        size_bytes = len(text.encode("utf-8", "replace"))
+        if size_bytes > m.MAX_TEXT_BYTES:
+            self.send_error(f"input.text has {size_bytes} bytes, at most {m.MAX_TEXT_BYTES} are taken")
+        else:
+            self._text.append(text)
+
+    def _flush(self, now_s: float) -> None:
+        text, self._text = "".join(self._text), []
+        if self._phase is _Phase.SPEAKING:
+            self._waiting.append(text)
+        else:
+            self._request(text)
+
+    def _request(self, text: str) -> None:
+        self._utterances += 1
+        self._sentences = 0
+        self._phase = _Phase.SPEAKING
+        self._events.append(UtteranceRequested(self._utterances - 1, text, self._config))
+
+    def _cancel(self) -> None:
+        """Abort what is being spoken, and forget what was to follow it."""
+        self._text, self._waiting = [], []
+        if self._phase is _Phase.SPEAKING:
+            self._events.append(CancelRequested())
+        else:
+            self._send(m.InputCancelled())
+
+    def _fail(self, text: str) -> list[ServerEvent]:
+        """Every end that the server decides is an error and then a dropped socket."""
+        self.send_error(text)
+        return [CloseRequested(1006)]
+
+    def _send(self, message: m.Message) -> None:
+        self._outbox.append(message.to_json())
+
+    def _take_events(self) -> list[ServerEvent]:
+        events, self._events = self._events, []
+        return events
