@@ -8,6 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from app.errors import OutputError
+
 
 class SampleSource(Protocol):
     """What an output asks for samples, from its own real-time thread."""
@@ -26,6 +28,14 @@ class SampleSource(Protocol):
         ...
 
 
+class BufferedSource(SampleSource, Protocol):
+    """A source that can say how much it holds, for an output without a clock of its own."""
+
+    def readable_samples(self) -> int:
+        """Count the samples that ``read_into`` would deliver now before it had to add silence."""
+        ...
+
+
 @dataclass(frozen=True)
 class OutputInfo:
     """What was opened."""
@@ -39,6 +49,22 @@ class OutputInfo:
     """From the callback to the DAC, as the device reports it."""
     audible: bool
     """False for a dummy sink or no device at all: nobody hears anything."""
+    note: str = ""
+    """What the user should know, such as that the device they chose is absent; mostly empty."""
+
+
+class OpenError(OutputError):
+    """An output that could not be opened.
+
+    ``reason`` says what happened, ``hint`` what to do (empty if unknown), ``busy`` that another
+    program holds the device, so that trying again soon may help.
+    """
+
+    def __init__(self, reason: str, hint: str = "", *, busy: bool = False) -> None:
+        super().__init__(f"{reason}; {hint}" if hint else reason)
+        self.reason = reason
+        self.hint = hint
+        self.busy = busy
 
 
 class Output(Protocol):
