@@ -1,0 +1,1 @@
+"""From frames to the samples a device asks for: chunk policy, decode thread, ring, PCM source."""
