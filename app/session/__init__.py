@@ -1,0 +1,1 @@
+"""The connection to a server: a thin shell around the wire's client end."""
