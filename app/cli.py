@@ -1,0 +1,220 @@
+"""The command ``nearfield``: flags to configuration, configuration to a front end.
+
+Front ends are imported in their branches, so that a kiosk loads no window and ``--help`` loads nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NoReturn
+
+from app import config as configuration
+from app.config import Config
+from app.errors import NearfieldError
+
+_FLAG_KEYS = {
+    "server": "server.url",
+    "voice": "voice.name",
+    "language": "voice.language",
+    "task": "voice.task",
+    "instructions": "voice.instructions",
+    "seed": "voice.seed",
+    "checkpoint": "decoder.checkpoint",
+    "decoder_device": "decoder.device",
+    "threads": "decoder.threads",
+    "device": "audio.device",
+    "latency": "audio.latency_s",
+    "start_buffer": "audio.start_buffer_s",
+    "lead_in": "audio.lead_in_s",
+    "patience": "server.patience_s",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose errors list what is known."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the error and the known options, and exit with 2."""
+        options = sorted({o for a in self._actions for o in a.option_strings if o.startswith("--")})
+        known = f"\nknown options: {' '.join(options)}" if "unrecognized" in message else ""
+        self.exit(2, f"{self.prog}: {message}{known}\ntry {self.prog} --help\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 0 well, 1 not well, 2 unusable, 130 interrupted."""
+    parser = _parser()
+    options = _parse(parser, arguments)
+    logging.basicConfig(
+        level=[logging.ERROR, logging.INFO, logging.DEBUG][min(options.verbose, 2)],
+        format="%(asctime)s %(name)s: %(message)s",
+    )
+    try:
+        command = options.run
+        return int(command(options))
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        return 1
+    except Exception as error:
+        return _fail(error)
+
+
+def _fail(error: Exception) -> int:
+    """Show an error that was raised on purpose as one line; anything else is a bug and keeps its trace."""
+    from decoder.errors import DecoderError
+
+    if isinstance(error, NearfieldError | DecoderError):
+        print(f"nearfield: {error}", file=sys.stderr)
+        return getattr(error, "exit_code", 1)
+    raise error
+
+
+def _parse(parser: _Parser, arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Parse with errors told by the subcommand they belong to, so that its options are the ones listed."""
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    return options
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="nearfield",
+        description="Speech that is decoded where the listener is.",
+        epilog="Start with: nearfield say --demo 'Hello from the edge'",
+    )
+    parser.add_argument("--version", action="version", version=f"nearfield {version('nearfield')}")
+    parser.add_argument(
+        "--no-gui", action="store_true", help="kiosk: speak the lines of standard input, recover by itself"
+    )
+    _add_common(parser)
+    parser.set_defaults(run=_run_kiosk, parser=parser)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
+    for name, add, help_text in (
+        ("say", _add_say, "speak a sentence, or what comes through a pipe"),
+        ("fetch", _add_fetch, "download a checkpoint's decoder from a Hugging Face repository"),
+        ("devices", _add_devices, "list the sound devices"),
+    ):
+        command = commands.add_parser(
+            name, help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}."
+        )
+        command.set_defaults(parser=command)
+        add(command)
+    return parser
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    # A subcommand's absent flag must not undo the same flag given before the subcommand.
+    add = _adder(parser)
+    add("--demo", action="store_true", help="use the embedded server and its small voice")
+    add("--server", metavar="URL", help="address of the speech server, such as ws://host:8001")
+    add("--voice", help="speaker")
+    add("--language", help="language of the text, or Auto")
+    add("--task", help="CustomVoice, VoiceDesign or Base")
+    add("--instructions", help="style in words")
+    add("--seed", help="for a repeatable reading")
+    add("--checkpoint", help="decoder: a folder or a repository id")
+    add("--decoder-device", help="cpu or cuda")
+    add("--threads", help="threads of the decoder; 0: all CPUs this process may use")
+    add("--device", help="sound device, as nearfield devices prints it")
+    add("--latency", metavar="S", help="latency asked of the sound device")
+    add("--start-buffer", metavar="S", help="sound to have before it starts")
+    add("--lead-in", metavar="S", help="silence that wakes a sleeping sink")
+    add("--patience", metavar="S", help="how long a text waits for a server that cannot be reached")
+    add("--config", type=Path, metavar="FILE", help="configuration file")
+    add("--json", action="store_true", help="print one JSON object for each utterance")
+    add("-v", "--verbose", action="count", help="log more; twice for everything")
+    parser.set_defaults(verbose=0) if parser.prog == "nearfield" else None
+
+
+def _adder(parser: argparse.ArgumentParser) -> Any:
+    def add(*names: str, **settings: Any) -> None:
+        parser.add_argument(*names, default=argparse.SUPPRESS, **settings)
+
+    return add
+
+
+def _add_say(parser: argparse.ArgumentParser) -> None:
+    _add_common(parser)
+    parser.add_argument("text", metavar="TEXT", help="what to say; - reads standard input line by line")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write the sound to a WAV file as well"
+    )
+    parser.add_argument("--no-play", action="store_true", help="only write the file")
+    parser.set_defaults(run=_run_say)
+
+
+def _add_fetch(parser: argparse.ArgumentParser) -> None:
+    _adder(parser)("-v", "--verbose", action="count", help="log more")
+    parser.add_argument("repo", metavar="REPO", help="such as Qwen/Qwen3-TTS-12Hz-0.6B-CustomVoice")
+    parser.add_argument("--revision", help="branch, tag or commit")
+    parser.set_defaults(run=_run_fetch)
+
+
+def _add_devices(parser: argparse.ArgumentParser) -> None:
+    _adder(parser)("-v", "--verbose", action="count", help="log more")
+    parser.set_defaults(run=_run_devices)
+
+
+def _config(options: argparse.Namespace) -> Config:
+    given = vars(options)
+    flags = {key: given.get(name) for name, key in _FLAG_KEYS.items()}
+    return configuration.load(given.get("config"), flags=flags)
+
+
+def _display(options: argparse.Namespace) -> Any:
+    from rich.console import Console
+
+    from app.headless.show import JsonDisplay, LiveDisplay, PlainDisplay
+
+    if getattr(options, "json", False):
+        return JsonDisplay(sys.stdout, sys.stderr)
+    console = Console()
+    return LiveDisplay(console) if console.is_terminal else PlainDisplay(sys.stdout, sys.stderr)
+
+
+def _run_say(options: argparse.Namespace) -> int:
+    from app.headless.say import SayRequest, one, run
+    from app.headless.sources import lines_of
+
+    request = SayRequest(
+        texts=(lambda: lines_of(sys.stdin)) if options.text == "-" else (lambda: one(options.text)),
+        output=options.output,
+        demo=getattr(options, "demo", False),
+        play=not options.no_play,
+    )
+    return run(_config(options), request, _display(options))
+
+
+def _run_kiosk(options: argparse.Namespace) -> int:
+    if not options.no_gui:
+        options.parser.error("choose a command (say, fetch, devices) or --no-gui")
+    from app.headless.run import run
+
+    return run(_config(options), _display(options), demo=getattr(options, "demo", False))
+
+
+def _run_fetch(options: argparse.Namespace) -> int:
+    from app.headless.fetching import run
+
+    return run(options.repo, options.revision)
+
+
+def _run_devices(options: argparse.Namespace) -> int:
+    from app.audio.sounddevice_output import list_devices
+
+    devices = list_devices()
+    for device in devices:
+        print(device.choice.format())
+    if not devices:
+        print("there is no sound device", file=sys.stderr)
+    return 0 if devices else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Joins session, playback, sound and metrics; knows no front end."""

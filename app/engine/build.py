@@ -1,0 +1,123 @@
+"""Makes an engine of a configuration: the only place that names concrete classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from app.audio.devices import DeviceChoice
+from app.audio.keeper import OutputEvent, OutputKeeper, OutputLost, OutputMissing, OutputOpened
+from app.audio.null import NullOutput
+from app.audio.output import Output, SampleSource
+from app.config import Config
+from app.engine.engine import Engine, Parts, SoundOutput
+from app.engine.events import EngineEvent, Notice, OutputChanged, Severity
+from app.errors import ConfigError
+from app.playback.chunk_policy import StartBuffer
+from app.playback.decode_worker import DecodeWorker
+from app.playback.decoder import Decoder
+from app.playback.pcm_source import PcmSource
+from app.session.address import server_address
+from app.session.session import Session
+from decoder.streaming.config import CodecConfig
+from decoder.streaming.location import CONFIG_NAME, find_checkpoint
+from decoder.wire.messages import SessionConfig
+from decoder.wire.rules import config_fault
+
+
+def build(config: Config, *, audible: bool = True, paced: bool = True) -> Engine:
+    """Make an engine; nothing is opened or loaded before its ``start``.
+
+    With ``audible`` false no device is opened; with ``paced`` false, too, the sound is taken as fast as it
+    is made, for files only.
+
+    Raises:
+        ConfigError: a value that cannot be used.
+        CheckpointError: there is no usable checkpoint.
+
+    """
+    folder = find_checkpoint(config.decoder.checkpoint)
+    spec = CodecConfig.from_file(folder / CONFIG_NAME).spec
+    address = server_address(
+        config.server.url,
+        config.server.api_key,
+        config.server.ca_file,
+        config.server.allow_insecure_key,
+        config.server.connect_timeout_s,
+    )
+    start_buffer = StartBuffer(config.audio.start_buffer_s)
+    parts = Parts(
+        session=lambda on_event: Session(address, spec, on_event),
+        worker=lambda emit: DecodeWorker(_decoder_opener(config, folder), emit, start_buffer),
+        output=lambda source, tell: _output(config, source, tell, audible, paced),
+        source=PcmSource(spec.sample_rate_hz, config.audio.lead_in_s),
+    )
+    return Engine(parts, session_config(config), config.server.patience_s)
+
+
+def session_config(config: Config) -> SessionConfig:
+    """Say how it shall be spoken; what is empty is left to the server.
+
+    Raises:
+        ConfigError: a combination that no server takes.
+
+    """
+    voice = config.voice
+    message = SessionConfig(
+        voice=voice.name.strip().lower() or None,
+        language=voice.language or None,
+        task_type=voice.task or None,
+        instructions=voice.instructions or None,
+        seed=voice.seed,
+        accept_codec_context=True,
+    )
+    if fault := config_fault(message):
+        raise ConfigError(f"voice: {fault}")
+    return message
+
+
+def _decoder_opener(config: Config, folder: Path) -> Callable[[], Decoder]:
+    def open_decoder() -> Decoder:
+        # Here, in the decode thread, torch is imported, which takes seconds.
+        from decoder.streaming import load_decoder
+
+        settings = config.decoder
+        decoder = load_decoder(folder, device=settings.device, threads=settings.threads or None)
+        decoder.prepare_thread()
+        return decoder
+
+    return open_decoder
+
+
+def _output(
+    config: Config, source: PcmSource, tell: Callable[[EngineEvent], None], audible: bool, paced: bool
+) -> SoundOutput:
+    choice = DeviceChoice.parse(config.audio.device)
+
+    def open_output(of: SampleSource) -> Output:
+        if not audible:
+            return NullOutput(of, paced=paced)
+        from app.audio.sounddevice_output import open_output as open_device
+
+        return open_device(of, choice, latency_s=config.audio.latency_s)
+
+    def on_event(event: OutputEvent) -> None:
+        match event:
+            case OutputOpened():
+                tell(OutputChanged(event.info, "opened"))
+                if event.info.note:
+                    tell(Notice(Severity.WARNING, event.info.note))
+                if audible and not event.info.audible:
+                    text = f"{event.info.name} is a dummy sink: nobody hears anything"
+                    tell(Notice(Severity.WARNING, text))
+            case OutputLost() | OutputMissing():
+                tell(OutputChanged(None, event.reason))
+                tell(Notice(Severity.WARNING, _sentence(event.reason, event.hint)))
+
+    if not audible:
+        return OutputKeeper(source, open_output, on_event, fingerprint=lambda: None)
+    return OutputKeeper(source, open_output, on_event)
+
+
+def _sentence(reason: str, hint: str) -> str:
+    return f"{reason}: {hint}" if hint else reason

@@ -1,0 +1,1 @@
+"""Front ends without a window: one sentence, a pipe, or a kiosk."""

@@ -1,0 +1,84 @@
+"""What every front end without a window does: run an engine, feed it texts, end in good order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+
+from app.config import Config
+from app.engine.build import build
+from app.engine.demo import demo_server
+from app.engine.engine import Engine
+from app.engine.events import UtteranceDone
+from app.headless.show import Display
+from app.playback.speech_job import PcmSink
+from app.text import MAX_TEXT_CHARS, clean, utterances
+from decoder.wire.events import Outcome
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_UNUSABLE = 2
+EXIT_INTERRUPTED = 130
+
+
+@contextlib.asynccontextmanager
+async def running_engine(
+    config: Config, display: Display, *, demo: bool, audible: bool = True, paced: bool = True
+) -> AsyncIterator[Engine]:
+    """Run an engine, with the embedded server in front of it if ``demo``."""
+    async with contextlib.AsyncExitStack() as stack:
+        if demo:
+            config, notice = await stack.enter_async_context(demo_server(config))
+            if notice:
+                display.say(notice)
+        engine = build(config, audible=audible, paced=paced)
+        engine.subscribe(display.show)
+        stack.push_async_callback(engine.aclose)
+        await engine.start()
+        yield engine
+
+
+async def speak_texts(
+    engine: Engine, texts: AsyncIterator[str], display: Display, sinks: Sequence[PcmSink] = ()
+) -> int:
+    """Speak every text as it comes and return an exit code once the last was heard."""
+    results: list[asyncio.Future[UtteranceDone]] = []
+    async for text in texts:
+        if len(text) > MAX_TEXT_CHARS:
+            display.say(f"the text is cut after {MAX_TEXT_CHARS} characters")
+        pieces = utterances(clean(text[:MAX_TEXT_CHARS]))
+        if not pieces:
+            display.say("nothing to say in this text, nothing was sent")
+        results += [engine.speak(piece, sinks) for piece in pieces]
+    done = await asyncio.gather(*results)
+    return EXIT_OK if all(d.outcome is Outcome.COMPLETE for d in done) else EXIT_FAILED
+
+
+async def until_interrupted(work: Callable[[], Awaitable[int]]) -> int:
+    """Run ``work``; SIGINT and SIGTERM cancel it, and it ends as its clean-up allows."""
+    loop = asyncio.get_running_loop()
+    task = asyncio.ensure_future(work())
+    interrupted = False
+
+    def interrupt() -> None:
+        nonlocal interrupted
+        interrupted = True
+        task.cancel()
+
+    handled = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # Loops without signal handlers (Windows) raise KeyboardInterrupt by themselves.
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.add_signal_handler(number, interrupt)
+            handled.append(number)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if interrupted:
+            return EXIT_INTERRUPTED
+        raise
+    finally:
+        for number in handled:
+            loop.remove_signal_handler(number)
