@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Sets up Nearfield in .venv on a bare Debian or Ubuntu: system libraries, Python packages, the demo voice.
+#   packaging/bootstrap.sh          what it takes to speak (nearfield say --demo …)
+#   packaging/bootstrap.sh --test   and what the tests, linters and type checks need
+# Running it again is quick and changes nothing that is up to date.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+extras=demo
+libraries=(libportaudio2)
+for argument in "$@"; do
+    case $argument in
+        --test)
+            extras=demo,test
+            # A private sound server for the tests that play through a real PortAudio stream.
+            libraries+=(pulseaudio pulseaudio-utils libasound2-plugins)
+            ;;
+        *)
+            echo "bootstrap: unknown option $argument; known: --test" >&2
+            exit 2
+            ;;
+    esac
+done
+
+# -- system libraries ---------------------------------------------------------------------------------
+
+find_python() {
+    local name
+    for name in python3 python3.13 python3.12 python3.11 python3.10; do
+        if command -v "$name" >/dev/null &&
+            "$name" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; then
+            command -v "$name"
+            return
+        fi
+    done
+}
+
+is_installed() {
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+missing=()
+if command -v dpkg-query >/dev/null; then
+    for library in "${libraries[@]}"; do
+        is_installed "$library" || missing+=("$library")
+    done
+fi
+python=$(find_python || true)
+if [ -z "$python" ]; then
+    missing+=(python3 python3-venv)
+elif ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+    missing+=(python3-venv)
+fi
+
+if [ ${#missing[@]} -gt 0 ]; then
+    as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        as_root=(sudo)
+        # Without a terminal, only a sudo that asks for no password is of use.
+        [ -t 0 ] || as_root=(sudo -n)
+    fi
+    if command -v apt-get >/dev/null && { [ ${#as_root[@]} -eq 0 ] || command -v sudo >/dev/null; }; then
+        echo "bootstrap: installing ${missing[*]}"
+        install=(env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}")
+        if ! "${as_root[@]}" "${install[@]}" >/dev/null 2>&1; then
+            "${as_root[@]}" apt-get update -q >/dev/null 2>&1 || true
+            "${as_root[@]}" "${install[@]}" >/dev/null ||
+                echo "bootstrap: could not install ${missing[*]}; install these packages yourself" >&2
+        fi
+    else
+        echo "bootstrap: please install these packages: ${missing[*]}" >&2
+    fi
+    python=$(find_python || true)
+fi
+if [ -z "$python" ] || ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+    echo "bootstrap: Python 3.10 to 3.13 with its venv module is needed (Debian: python3 python3-venv)" >&2
+    exit 1
+fi
+
+# -- Python packages ----------------------------------------------------------------------------------
+
+wanted=$(cat pyproject.toml packaging/constraints.txt packaging/bootstrap.sh | sha256sum | cut -d' ' -f1)
+stamp=.venv/nearfield-$extras
+# What the tests need includes all that speaking needs.
+if [ -x .venv/bin/nearfield ] && .venv/bin/python -c '' 2>/dev/null; then
+    for known in ".venv/nearfield-demo,test" "$stamp"; do
+        if [ "$(cat "$known" 2>/dev/null)" = "$wanted" ]; then
+            echo "bootstrap: .venv is up to date"
+            exit 0
+        fi
+    done
+fi
+
+if ! .venv/bin/python -c 'import pip' 2>/dev/null; then
+    echo "bootstrap: making .venv with $("$python" --version)"
+    "$python" -m venv --clear .venv
+fi
+
+# The CPU build of torch is a tenth of the size of the default one. Its index is asked only if it answers,
+# and not at all with NEARFIELD_TORCH_INDEX= (empty), for instance for a GPU build.
+torch_index=${NEARFIELD_TORCH_INDEX-https://download.pytorch.org/whl/cpu}
+pip=(.venv/bin/python -m pip --disable-pip-version-check --quiet)
+if [ -n "$torch_index" ] &&
+    .venv/bin/python - "$torch_index" 2>/dev/null <<'PROBE'; then
+import sys, urllib.request
+urllib.request.urlopen(sys.argv[1] + "/torch/", timeout=4).close()
+PROBE
+    torch_from=(--extra-index-url "$torch_index")
+else
+    torch_from=()
+fi
+
+echo "bootstrap: installing Python packages (some minutes the first time)"
+"${pip[@]}" install "${torch_from[@]}" -c packaging/constraints.txt -e ".[$extras]"
+if [ "$extras" = demo,test ]; then
+    # The reference of the parity tests; its own dependencies would exclude ours, and are not needed.
+    "${pip[@]}" install --no-deps qwen-tts==0.1.1
+fi
+echo "$wanted" >"$stamp"
+echo "bootstrap: done; try  .venv/bin/nearfield say --demo \"Hello from the edge\""
