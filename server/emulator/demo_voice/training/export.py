@@ -1,0 +1,96 @@
+"""Write the demo voice: ``python -m server.emulator.demo_voice.training.export --data … --run … --out assets/demo_voice``.
+
+From ``RUN/checkpoint.pt`` (its running average), ``codebooks.npz`` and ``projection.npz`` to
+``speech_tokenizer/{config.json,model.safetensors}`` (float16, official names) and ``encoder.safetensors``.
+All are written beside the target first and then moved into place.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.numpy import save_file
+
+from decoder.streaming.checkpoint import save_checkpoint
+from decoder.streaming.config import CodecConfig
+from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
+from server.emulator.demo_voice.training.model import Sizes
+
+_FILES = ("encoder.safetensors", "speech_tokenizer/config.json", "speech_tokenizer/model.safetensors")
+
+
+def assemble(data: Path, checkpoint: Path) -> Qwen3TTSTokenizerV2Decoder:
+    """Return the whole decoder: trained weights, codebooks, and projections that let codebook sums through."""
+    state = torch.load(checkpoint, weights_only=True)["average"]
+    with np.load(data / "codebooks.npz") as stored:
+        codebooks = torch.from_numpy(stored["codebooks"].astype(np.float32))
+    sizes = Sizes(latent_dim=state["pre_conv.conv.weight"].shape[0])
+    config = CodecConfig(
+        codebook_size=codebooks.shape[1],
+        codebook_dim=2 * sizes.width,
+        latent_dim=sizes.latent_dim,
+        hidden_size=sizes.hidden_size,
+        intermediate_size=sizes.intermediate_size,
+        num_hidden_layers=sizes.num_hidden_layers,
+        num_attention_heads=sizes.num_attention_heads,
+        num_key_value_heads=sizes.num_attention_heads,
+        head_dim=sizes.head_dim,
+        sliding_window=sizes.sliding_window,
+        decoder_dim=sizes.decoder_dim,
+    )
+    # Codebooks are half as wide as what the first convolution takes: the other half stays zero.
+    projection = torch.cat([torch.eye(sizes.width), torch.zeros(sizes.width, sizes.width)])[:, :, None]
+    tensors = dict(state)
+    tensors["pre_conv.conv.weight"] = torch.cat(
+        [state["pre_conv.conv.weight"], torch.zeros_like(state["pre_conv.conv.weight"])], dim=1
+    )
+    for part, books in (("rvq_first", codebooks[:1]), ("rvq_rest", codebooks[1:])):
+        tensors[f"quantizer.{part}.output_proj.weight"] = projection
+        for index, book in enumerate(books):
+            prefix = f"quantizer.{part}.vq.layers.{index}._codebook."
+            tensors[f"{prefix}embedding_sum"] = book
+            tensors[f"{prefix}cluster_usage"] = torch.ones(len(book))
+    whole = Qwen3TTSTokenizerV2Decoder(config)
+    whole.load_state_dict(tensors)
+    return whole.eval()
+
+
+def export(data: Path, run: Path, out: Path) -> None:
+    """Write the three files to ``out``."""
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent) as scratch_name:
+        scratch = Path(scratch_name)
+        save_checkpoint(
+            scratch / "speech_tokenizer", assemble(data, run / "checkpoint.pt"), dtype=torch.float16
+        )
+        with np.load(data / "projection.npz") as projection:
+            save_file(
+                {name: projection[name].astype(np.float16) for name in projection.files},
+                scratch / "encoder.safetensors",
+            )
+        (out / "speech_tokenizer").mkdir(exist_ok=True)
+        for name in _FILES:
+            os.replace(scratch / name, out / name)
+            shutil.copymode(Path(__file__), out / name)
+    total = sum((out / name).stat().st_size for name in _FILES)
+    print(f"{out}: {total / 1e6:.2f} MB")  # noqa: T201
+
+
+def main() -> None:
+    """Read the flags and export."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--run", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    flags = parser.parse_args()
+    export(flags.data, flags.run, flags.out)
+
+
+if __name__ == "__main__":
+    main()
