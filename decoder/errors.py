@@ -23,7 +23,16 @@ class PacketError(DecoderError, ValueError):
 
 
 class MessageError(DecoderError, ValueError):
-    """A JSON message that cannot be read; the text names the field."""
+    """A JSON message that cannot be read; the text names the field.
+
+    Attributes:
+        message_type: The message's ``type``, or "" if not even that could be read.
+
+    """
+
+    def __init__(self, text: str, message_type: str = "") -> None:
+        super().__init__(text)
+        self.message_type = message_type
 
 
 class SpecMismatchError(DecoderError):

@@ -14,6 +14,7 @@ from decoder.wire.packets import (
     Flags,
     Packet,
     placeholder_rows,
+    start_of_snapshot,
     valid_rows,
 )
 
@@ -62,14 +63,17 @@ class UnitAssembler:
     spec: CodecSpec
     frames_arrived: int = 0
     """Frames in packets that were not repeats, bad and placeholder frames included."""
+    packets_arrived: int = 0
+    """Packets that were not repeats."""
     ended: bool = False
     """EOS has arrived."""
     damage: str = ""
     """What the listener misses; empty while nothing is lost."""
     _next_seq: int = 0
     _pending_fresh: bool = False
-    _loss: str = ""
+    _refused: bool = False
     _delivered: bool = False
+    _cumulative: bool = False
     _previous: Codes = field(default_factory=lambda: np.zeros((0, 0), np.int16))
 
     def take(self, packet: Packet) -> list[FrameRun | Anomaly]:
@@ -81,33 +85,43 @@ class UnitAssembler:
             return [Anomaly(kind, 1, f"seq {packet.seq}, expected {self._next_seq}")]
         if ahead:
             found.append(Anomaly(AnomalyKind.GAP, ahead, f"seq {packet.seq}, expected {self._next_seq}"))
-            self._lose(f"{ahead} packets did not arrive")
+            self._pending_fresh = True
+            self.damage = self.damage or f"{ahead} packets did not arrive"
+        self.packets_arrived += 1
         self._next_seq = (packet.seq + 1) % SEQ_MODULUS
         if packet.flags & Flags.RESET:
             self._pending_fresh = True
-        codes = packet.codes
-        if self._is_snapshot(codes):
-            found.append(Anomaly(AnomalyKind.SNAPSHOT, len(self._previous)))
-            codes = codes[len(self._previous) :]
-        self._previous = packet.codes
-        self.frames_arrived += len(codes)
-        found += self._split(codes)
+        news = self._news(packet.codes)
+        if len(news) < packet.n_frames:
+            found.append(Anomaly(AnomalyKind.SNAPSHOT, packet.n_frames - len(news)))
+        self.frames_arrived += len(news)
+        found += self._split(news)
         if packet.flags & Flags.EOS:
             self.ended = True
         return found
 
-    def _is_snapshot(self, codes: Codes) -> bool:
-        """Whether ``codes`` begin with the whole previous packet and go on.
+    def _news(self, codes: Codes) -> Codes:
+        """Return what ``codes`` add: all of them, or what a cumulative snapshot has behind the last one.
 
         Two equal frames in a row are legal and so are equal packets of silence; only a longer packet that
-        repeats at least two differing frames is taken for a cumulative snapshot.
+        repeats at least two differing frames is taken for a snapshot. (A snapshot of one frame is therefore
+        heard twice.) Once there was one, the same packet again has nothing new.
         """
         known = self._previous
-        if not 2 <= len(known) < len(codes) or not np.array_equal(codes[: len(known)], known):
-            return False
-        return bool((known != known[0]).any())
+        if len(codes) == 0:
+            return codes
+        self._previous = codes
+        if self._cumulative and np.array_equal(codes, known):
+            return codes[:0]
+        start = start_of_snapshot(codes, known) if (known != known[:1]).any() else None
+        self._cumulative = start is not None
+        if start is None:
+            return codes
+        self._previous = codes[start:]
+        return codes[start + len(known) :]
 
     def _split(self, codes: Codes) -> list[FrameRun | Anomaly]:
+        """Return the frames that can be decoded, in runs that end where frames were refused."""
         found: list[FrameRun | Anomaly] = []
         if len(codes) == 0:
             return found
@@ -120,23 +134,22 @@ class UnitAssembler:
             outside = worst[(worst < 0) | (worst >= self.spec.codebook_size)][0]
             detail = f"code {outside}, the codebook has 0..{self.spec.codebook_size - 1}"
             found.append(Anomaly(AnomalyKind.REFUSED, int((~valid).sum()), detail))
-        real = valid & ~placeholder
-        # A refused frame is a hole, a placeholder is not: runs end where frames were refused.
-        for run in np.split(np.arange(len(codes)), np.flatnonzero(~valid)):
-            if len(run) and not valid[run[0]]:
-                self._lose("frames with impossible codes were refused")
-            kept = run[real[run]]
-            if len(kept):
-                found.append(self._deliver(codes[kept]))
+        # A refused frame is a hole, a placeholder is not. A hole is heard once something follows it; a bad
+        # tail (a stop token) is not.
+        refused = np.cumsum(~valid)
+        kept = np.flatnonzero(valid & ~placeholder)
+        runs = np.split(kept, np.flatnonzero(np.diff(refused[kept])) + 1) if len(kept) else []
+        before = 0
+        for run in runs:
+            self._refused = self._refused or bool(refused[run[0]] > before)
+            before = refused[run[0]]
+            found.append(self._deliver(codes[run]))
+        self._refused = self._refused or bool(refused[-1] > before)
         return found
 
-    def _lose(self, what: str) -> None:
-        self._pending_fresh = True
-        self._loss = what
-
     def _deliver(self, codes: Codes) -> FrameRun:
-        # Only what is missing between frames is heard as missing; a bad tail (a stop token) is not.
-        self.damage = self.damage or self._loss
-        fresh = self._pending_fresh and self._delivered
-        self._pending_fresh, self._delivered = False, True
+        if self._refused:
+            self.damage = self.damage or "frames with impossible codes were refused"
+        fresh = (self._pending_fresh or self._refused) and self._delivered
+        self._pending_fresh, self._refused, self._delivered = False, False, True
         return FrameRun(codes, fresh)

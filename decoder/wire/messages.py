@@ -21,6 +21,8 @@ MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 """Largest message either side sends or takes; a packet of 65,535 frames is 2 MiB."""
 MAX_TEXT_BYTES = 128 * 1024
 MAX_CONTEXT_FRAMES = 72
+MAX_SHOWN_CHARS = 60
+"""How much of a wrong value an error text repeats."""
 
 _MUST_MATCH = (
     "version",
@@ -35,6 +37,11 @@ _MUST_MATCH = (
 M = TypeVar("M", bound="Message")
 
 
+def well_formed(text: str) -> str:
+    """Return ``text`` with lone surrogates, which no UTF-8 can carry, replaced by U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 @dataclass(frozen=True)
 class Message:
     """A JSON object with a ``type``. Fields that are ``None`` are not sent."""
@@ -45,7 +52,7 @@ class Message:
         """Write the message; absent fields are left out, text stays readable."""
         body: dict[str, Any] = {"type": self.TYPE}
         body.update((f.name, v) for f in fields(self) if (v := getattr(self, f.name)) is not None)
-        return json.dumps(body, ensure_ascii=False)
+        return well_formed(json.dumps(body, ensure_ascii=False))
 
     @classmethod
     def from_dict(cls: type[M], body: dict[str, Any]) -> M:
@@ -60,12 +67,13 @@ class Message:
             value = body.get(name)
             if value is None:
                 if required:
-                    raise MessageError(f"{cls.TYPE}: {name} is missing")
+                    raise MessageError(f"{cls.TYPE}: {name} is missing", cls.TYPE)
                 continue
             if not _fits(value, allowed):
                 wanted = " or ".join(t.__name__ for t in allowed if t is not type(None))
-                raise MessageError(f"{cls.TYPE}: {name} is {type(value).__name__}, expected {wanted}")
-            values[name] = value
+                shown = well_formed(repr(value)[:MAX_SHOWN_CHARS])
+                raise MessageError(f"{cls.TYPE}: {name} is {shown}, expected {wanted}", cls.TYPE)
+            values[name] = well_formed(value) if isinstance(value, str) else value
         return cls(**values)
 
 
@@ -193,15 +201,7 @@ class CodecStart(Message):
     def mismatch(self, spec: CodecSpec) -> str | None:
         """Say, with both values, what does not fit the decoder for ``spec``; ``None`` if all fits."""
         ours = CodecStart.of(spec, None, 0, "", "")
-        for name in (
-            "version",
-            "decoder_id",
-            "codebooks",
-            "codebook_size",
-            "frame_rate_hz",
-            "sample_rate",
-            "header_format",
-        ):
+        for name in _MUST_MATCH:
             theirs, own = getattr(self, name), getattr(ours, name)
             if theirs != own:
                 return f"the server sends {name} {theirs!r}, the loaded decoder wants {own!r}"
@@ -344,4 +344,4 @@ def _parse(text: str, known: dict[str, type[Message]]) -> Message | Unknown:
     if not isinstance(body, dict) or not isinstance(body.get("type"), str):
         raise MessageError("a message is a JSON object with a string 'type'")
     cls = known.get(body["type"])
-    return cls.from_dict(body) if cls else Unknown(body["type"])
+    return cls.from_dict(body) if cls else Unknown(well_formed(body["type"]))

@@ -116,26 +116,57 @@ def unpack(data: bytes, codebooks: int) -> Packet:
     return Packet(seq, codes.astype(np.int16), Flags(flags))
 
 
-def accumulate(rows: Codes, payload: ArrayLike | None) -> Codes:
+def accumulate(rows: Codes, payload: Any) -> Codes:
     """Fold one talker step's payload into the growing ``[rows, codebooks]`` matrix.
 
-    A delta is appended. A payload that repeats the accumulated rows is a snapshot and replaces them: it
-    may have one placeholder row (no valid frame) in front, and newer rows behind. An identical payload
-    is a duplicate; an empty one, or one that is no matrix, changes nothing.
+    A delta is appended. A longer payload that repeats the accumulated rows is a snapshot and replaces
+    them: it may have one placeholder row (all zero, or with a negative code) in front, and newer rows
+    behind. An identical payload is a duplicate; an empty one, or one that is no matrix, changes nothing.
+    Contents are compared, so a talker's repeated frame is taken for a duplicate: where rows can be counted
+    instead, count them. Values that no int16 holds become -1, which no decoder takes.
+
+    Raises:
+        PacketError: a matrix without integers, or of another width than the accumulated rows.
+
     """
-    array = np.zeros(0) if payload is None else np.asarray(payload)
-    if array.ndim != 2 or array.size == 0:
+    new = _matrix(payload)
+    if new is None:
         return rows
-    new: Codes = array.astype(np.int16)
     if len(rows) == 0:
         return new
+    if new.shape[1] != rows.shape[1]:
+        raise PacketError(f"frames of {new.shape[1]} codes do not continue frames of {rows.shape[1]}")
     if np.array_equal(new, rows):
         return rows
-    for start in (0, 1):
-        longer = len(new) > len(rows) and len(new) >= start + len(rows)
-        if longer and np.array_equal(new[start : start + len(rows)], rows):
-            return new
-    return np.concatenate([rows, new])
+    return np.concatenate([rows, new]) if start_of_snapshot(new, rows) is None else new
+
+
+def _matrix(payload: Any) -> Codes | None:
+    """Return a talker's payload as int16, or ``None`` if it is empty or no matrix."""
+    if hasattr(payload, "detach"):
+        payload = payload.detach().cpu().numpy()
+    try:
+        array = np.zeros(0) if payload is None else np.asarray(payload)
+    except ValueError:
+        return None
+    if array.ndim != 2 or array.size == 0:
+        return None
+    if array.dtype.kind not in "iu":
+        raise PacketError(f"frames hold {array.dtype}, expected integers")
+    return np.where((array < 0) | (array > _MAX_CODE), -1, array).astype(np.int16)
+
+
+def start_of_snapshot(new: Codes, rows: Codes) -> int | None:
+    """Return where in the longer ``new`` all ``rows`` are repeated, ``None`` if they are not.
+
+    They begin with the first row of ``new``, or behind one placeholder.
+    """
+    if len(new) <= len(rows):
+        return None
+    if np.array_equal(new[: len(rows)], rows):
+        return 0
+    is_placeholder = bool((new[0] == 0).all() or (new[0] < 0).any())
+    return 1 if is_placeholder and np.array_equal(new[1 : 1 + len(rows)], rows) else None
 
 
 def align(rows: Codes, ids: ArrayLike, codebook_size: int) -> Codes:
@@ -155,8 +186,7 @@ def align(rows: Codes, ids: ArrayLike, codebook_size: int) -> Codes:
 
 def valid_rows(codes: Codes, codebook_size: int) -> NDArray[np.bool_]:
     """Return, for each frame of ``[n, codebooks]``, whether all codes are in ``0..codebook_size-1``."""
-    result: NDArray[np.bool_] = np.logical_and(codes >= 0, codes < codebook_size).all(axis=1)
-    return result
+    return np.asarray(((codes >= 0) & (codes < codebook_size)).all(axis=1), np.bool_)
 
 
 def placeholder_rows(codes: Codes) -> NDArray[np.bool_]:
@@ -164,8 +194,7 @@ def placeholder_rows(codes: Codes) -> NDArray[np.bool_]:
 
     A talker never samples codebook-0 id 0; such rows come from a server that misaligned rows and tokens.
     """
-    result: NDArray[np.bool_] = (codes == 0).all(axis=1)
-    return result
+    return np.asarray((codes == 0).all(axis=1), np.bool_)
 
 
 def real_frames(codes: Codes, codebook_size: int) -> Codes:

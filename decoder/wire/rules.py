@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decoder.wire.messages import SessionConfig
+from decoder.wire.messages import MAX_SHOWN_CHARS, SessionConfig
 
 CODEC_MODE = "codec_tokens"
 PCM_MODE = "pcm"
@@ -12,6 +12,7 @@ LANGUAGES = (
     "French", "Russian", "Portuguese", "Spanish", "Italian",
 )  # fmt: skip
 SPLIT_GRANULARITIES = ("none", "sentence", "clause")
+REF_AUDIO_SCHEMES = ("http://", "https://", "data:", "file:")
 MAX_INSTRUCTIONS_CHARS = 500
 MAX_NEW_TOKENS = 4096
 
@@ -56,6 +57,9 @@ def _task_fault(config: SessionConfig) -> str | None:
             if getattr(config, name) is not None:
                 return f"{name} is only for task_type Base"
         return None
+    if config.ref_audio is not None and not config.ref_audio.lower().startswith(REF_AUDIO_SCHEMES):
+        shown = config.ref_audio[:MAX_SHOWN_CHARS]
+        return f"ref_audio {shown!r} is no URI that starts with {', '.join(REF_AUDIO_SCHEMES)}"
     if config.ref_audio is None and config.speaker_embedding is None and config.voice is None:
         return "task_type Base requires ref_audio, speaker_embedding or an uploaded voice"
     if config.ref_audio is not None and not config.x_vector_only_mode and not config.ref_text:

@@ -7,14 +7,15 @@ says what it does through the ``start_``, ``send_`` and ``end_`` methods.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import deque
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Any
 
 from decoder.errors import MessageError
 from decoder.spec import CodecSpec
 from decoder.wire import messages as m
-from decoder.wire.packets import MAX_PACKET_FRAMES, Codes, Flags, as_codes, pack
+from decoder.wire.packets import MAX_PACKET_FRAMES, SEQ_MODULUS, Codes, Flags, as_codes, pack
 from decoder.wire.rules import CODEC_MODE, config_fault
 
 CONFIG_TIMEOUT_S = 10.0
@@ -54,6 +55,7 @@ class _Phase(Enum):
     UNCONFIGURED = auto()
     IDLE = auto()
     SPEAKING = auto()
+    CLOSED = auto()
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,8 @@ class ServerTraits:
     """What kind of server this end plays."""
 
     codec: bool = True
-    """Knows ``output_mode`` and ``input.cancel``; a stock server ignores one and refuses the other."""
+    """Knows ``output_mode`` and ``input.cancel``; a stock server ignores one and refuses the other, and reads
+    nothing while it speaks: what comes meanwhile is taken after the utterance."""
     old_generation: bool = False
     """``input.done`` ends the connection and nothing has an ``utterance_index``."""
     idle_timeout_s: float = IDLE_TIMEOUT_S
@@ -86,7 +89,8 @@ class ServerSession:
     _phase: _Phase = _Phase.UNCONFIGURED
     _config: m.SessionConfig = field(default_factory=m.SessionConfig)
     _text: list[str] = field(default_factory=list)
-    _waiting: list[str] = field(default_factory=list)
+    _waiting: deque[str] = field(default_factory=deque)
+    _unread: deque[str] = field(default_factory=deque)
     _utterances: int = 0
     _sentences: int = 0
     _unit: _Unit | None = None
@@ -99,41 +103,50 @@ class ServerSession:
     def receive_text(self, text: str, now_s: float) -> list[ServerEvent]:
         """Take a JSON message; what is wrong with it is answered, never raised."""
         self._last_heard_s = now_s
+        if self._phase is _Phase.SPEAKING and not self.traits.codec:
+            self._unread.append(text)
+        else:
+            self._read(text)
+        return self._take_events()
+
+    def _read(self, text: str) -> None:
+        if self._phase is _Phase.CLOSED:
+            return
         if self._phase is _Phase.UNCONFIGURED:
             self._first_message(text)
-            return self._take_events()
+            return
         try:
             message = m.parse_from_client(text)
         except MessageError as error:
             self.send_error(str(error))
-            return self._take_events()
+            return
         match message:
             case m.SessionConfig():
                 self._reconfigure(message)
             case m.InputText():
                 self._append(message.text)
             case m.InputDone():
-                self._flush(now_s)
+                self._flush()
             case m.InputCancel() if self.traits.codec:
                 self._cancel()
             case m.SessionClose():
-                self._events.append(CloseRequested(1000))
+                self._close(1000)
             case m.Unknown():
                 self.send_error(f"Unknown message type: {message.type}")
             case m.Message():
                 self.send_error(f"Unknown message type: {message.TYPE}")
-        return self._take_events()
 
     def receive_bytes(self, data: bytes) -> list[ServerEvent]:
         """Take a binary message: the protocol has none in this direction, so it ends the session."""
-        return self._fail(f"a client sends text messages only, got {len(data)} bytes")
+        self._fail(f"a client sends text messages only, got {len(data)} bytes")
+        return self._take_events()
 
     @property
     def deadline_s(self) -> float | None:
-        """The instant at which :meth:`tick` gives up on the client, or ``None`` while speaking."""
+        """The instant at which :meth:`tick` gives up on the client, or ``None`` while speaking and closed."""
         if self._phase is _Phase.UNCONFIGURED:
             return self.opened_s + CONFIG_TIMEOUT_S
-        if self._phase is _Phase.SPEAKING or self._last_heard_s is None:
+        if self._phase is not _Phase.IDLE or self._last_heard_s is None:
             return None
         return self._last_heard_s + self.traits.idle_timeout_s
 
@@ -141,8 +154,11 @@ class ServerSession:
         """Let time pass: a client that says nothing is told so and dropped."""
         if self.deadline_s is None or now_s < self.deadline_s:
             return []
-        what = "session.config" if self._phase is _Phase.UNCONFIGURED else "message"
-        return self._fail(f"Idle timeout: no {what} received")
+        if self._phase is _Phase.UNCONFIGURED:
+            self._fail("Timeout waiting for session.config")
+        else:
+            self._fail("Idle timeout: no message received")
+        return self._take_events()
 
     # -- what the server says ---------------------------------------------------------------------------
 
@@ -161,21 +177,29 @@ class ServerSession:
         self._send(start)
 
     def send_context(self, codes: Codes) -> None:
-        """Send reference codes ``[frames, codebooks]``, if the client can take them."""
+        """Send reference codes ``[frames, codebooks]`` of the unit just started, if the client takes them."""
+        self._open_unit()
         if self._config.accept_codec_context:
             self._send(m.CodecContext.of(codes))
 
     def send_frames(self, frames: Any, flags: Flags = Flags.NONE) -> None:
-        """Send frames (see :func:`decoder.wire.packets.pack`) as one packet, or more if they are too many."""
+        """Send frames (see :func:`decoder.wire.packets.pack`) as one packet, or more if they are too many.
+
+        Of several packets the first carries RESET, and the last EOS and SEGMENT_END.
+        """
         unit = self._open_unit()
         codes = as_codes(frames)
         for start in range(0, max(len(codes), 1), MAX_PACKET_FRAMES):
             piece = codes[start : start + MAX_PACKET_FRAMES]
-            is_last = start + MAX_PACKET_FRAMES >= len(codes)
-            self._outbox.append(pack(unit.seq, piece, flags if is_last else flags & ~Flags.EOS))
+            bits = int(flags)
+            if start > 0:
+                bits &= ~Flags.RESET.value
+            if start + MAX_PACKET_FRAMES < len(codes):
+                bits &= ~(Flags.EOS.value | Flags.SEGMENT_END.value)
+            self._outbox.append(pack(unit.seq, piece, bits))
             unit.seq += 1
             unit.frames += len(piece)
-        unit.eos_sent = bool(flags & Flags.EOS)
+        unit.eos_sent = unit.eos_sent or bool(flags & Flags.EOS)
 
     def end_unit(self, *, error: bool = False, cancelled: bool = False) -> None:
         """End the unit; sends EOS unless the last frames carried it or the unit failed."""
@@ -186,7 +210,7 @@ class ServerSession:
             sentence_index=unit.sentence_index,
             utterance_index=self._index,
             total_frames=unit.frames,
-            seq_last=unit.seq - 1 if unit.seq else None,
+            seq_last=(unit.seq - 1) % SEQ_MODULUS if unit.seq else None,
             error=error,
             cancelled=cancelled,
         )
@@ -216,13 +240,17 @@ class ServerSession:
 
     def end_utterance(self, now_s: float) -> list[ServerEvent]:
         """End the utterance; the returned events begin the next one, if it was flushed already."""
+        if self._phase is _Phase.CLOSED:
+            return []
         self._send(m.SessionDone(self._index, self._sentences))
         self._phase = _Phase.IDLE
         self._last_heard_s = now_s
         if self.traits.old_generation:
-            self._events.append(CloseRequested(1000))
+            self._close(1000)
         elif self._waiting:
-            self._request(self._waiting.pop(0))
+            self._request(self._waiting.popleft())
+        while self._unread and self._phase is _Phase.IDLE:
+            self._read(self._unread.popleft())
         return self._take_events()
 
     def send_error(self, text: str) -> None:
@@ -244,19 +272,20 @@ class ServerSession:
         try:
             message = m.parse_from_client(text)
         except MessageError as error:
-            self._events += self._fail(str(error))
+            self._fail(str(error))
             return
         if not isinstance(message, m.SessionConfig):
-            self._events += self._fail("the first message must be session.config")
+            got = message.type if isinstance(message, m.Unknown) else message.TYPE
+            self._fail(f"Expected session.config, got: {got}")
         elif fault := self._fault(message):
-            self._events += self._fail(fault)
+            self._fail(fault)
         else:
             self._config = message
             self._phase = _Phase.IDLE
 
     def _reconfigure(self, message: m.SessionConfig) -> None:
-        if self._phase is _Phase.SPEAKING:
-            self.send_error("session.config is refused during an utterance")
+        if self._phase is _Phase.SPEAKING or any(self._text):
+            self.send_error("session.config cannot be applied while an utterance is in progress")
         elif fault := self._fault(message):
             self.send_error(fault)
         else:
@@ -264,7 +293,7 @@ class ServerSession:
 
     def _fault(self, config: m.SessionConfig) -> str | None:
         # A stock server knows nothing of output_mode and ignores it.
-        return config_fault(config) if self.traits.codec else None
+        return config_fault(config if self.traits.codec else replace(config, output_mode=None))
 
     def _append(self, text: str) -> None:
         size_bytes = len(text.encode("utf-8", "replace"))
@@ -273,7 +302,7 @@ class ServerSession:
         else:
             self._text.append(text)
 
-    def _flush(self, now_s: float) -> None:
+    def _flush(self) -> None:
         text, self._text = "".join(self._text), []
         if self._phase is _Phase.SPEAKING:
             self._waiting.append(text)
@@ -288,16 +317,22 @@ class ServerSession:
 
     def _cancel(self) -> None:
         """Abort what is being spoken, and forget what was to follow it."""
-        self._text, self._waiting = [], []
+        self._text.clear()
+        self._waiting.clear()
         if self._phase is _Phase.SPEAKING:
             self._events.append(CancelRequested())
         else:
             self._send(m.InputCancelled())
 
-    def _fail(self, text: str) -> list[ServerEvent]:
+    def _fail(self, text: str) -> None:
         """Every end that the server decides is an error and then a dropped socket."""
-        self.send_error(text)
-        return [CloseRequested(1006)]
+        if self._phase is not _Phase.CLOSED:
+            self.send_error(text)
+            self._close(1006)
+
+    def _close(self, code: int) -> None:
+        self._phase = _Phase.CLOSED
+        self._events.append(CloseRequested(code))
 
     def _send(self, message: m.Message) -> None:
         self._outbox.append(message.to_json())
