@@ -7,7 +7,7 @@ from typing import Protocol, TextIO
 
 from rich.console import Console
 from rich.live import Live
-from rich.table import Table
+from rich.text import Text
 
 from app.engine.events import (
     DecoderState,
@@ -82,31 +82,33 @@ class LiveDisplay:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._live: Live | None = None
-        self._stage = Stage.QUEUED
-        self._text = ""
+        self._texts: dict[int, str] = {}
+        """Of the utterances in flight; the numbers shown are the oldest's."""
 
     def show(self, event: EngineEvent) -> None:
         """Draw progress, print results."""
         match event:
             case StageChanged() if event.stage is not Stage.DONE:
-                self._stage, self._text = event.stage, event.text
-            case Progress():
-                self._draw(progress_table(self._text, event.stage, event.report))
+                self._texts[event.utterance] = event.text
+            case Progress() if event.utterance == min(self._texts, default=event.utterance):
+                text = self._texts.get(event.utterance, "")
+                self._draw(progress_lines(text, event.stage, event.report))
             case UtteranceDone():
+                self._texts.pop(event.utterance, None)
                 self.close()
-                self._console.print(*result_lines(event), sep="\n", markup=False, highlight=False)
+                self._print(*result_lines(event))
             case Notice():
                 self.say(f"{event.severity.value}: {event.text}")
             case DecoderState() if not event.ready:
                 self.say(f"decoder: {event.detail}")
             case LinkStatus() if event.state is not LinkState.CONNECTING:
-                self._console.print(f"server: {event.detail}", style="dim", markup=False, highlight=False)
+                self._print(f"server: {event.detail}", style="dim")
             case OutputChanged() if event.info is not None:
-                self._console.print(f"sound: {event.info.name}", style="dim", markup=False, highlight=False)
+                self._print(f"sound: {event.info.name}", style="dim")
 
     def say(self, text: str) -> None:
         """Print a note above the live numbers."""
-        self._console.print(text, style="yellow", markup=False, highlight=False)
+        self._print(text, style="yellow")
 
     def close(self) -> None:
         """Take the live numbers away."""
@@ -114,28 +116,25 @@ class LiveDisplay:
             self._live.stop()
             self._live = None
 
-    def _draw(self, table: Table) -> None:
+    def _print(self, *lines: str, style: str | None = None) -> None:
+        # The terminal wraps what is too long; text that is copied then has no breaks that nobody wrote.
+        self._console.print(*lines, sep="\n", style=style, markup=False, highlight=False, soft_wrap=True)
+
+    def _draw(self, lines: Text) -> None:
         if self._live is None:
             self._live = Live(console=self._console, transient=True, auto_refresh=False)
             self._live.start()
-        self._live.update(table, refresh=True)
+        self._live.update(lines, refresh=True)
 
 
-def progress_table(text: str, stage: Stage, report: Report) -> Table:
-    """Lay out the numbers of an utterance in flight."""
-    table = Table.grid(padding=(0, 2))
-    table.add_row(_short(text, 60))
-    numbers = Table.grid(padding=(0, 3))
-    numbers.add_row(
-        stage.value,
-        f"TTFA {milliseconds(report.ttfa_s)}",
-        f"RTF {_NOT_YET if report.rtf is None else f'{report.rtf:.2f}'}",
-        f"buffer {report.buffered_s:5.2f} s",
-        f"underruns {report.underruns}",
-        f"{report.frames} frames",
+def progress_lines(text: str, stage: Stage, report: Report) -> Text:
+    """Lay out the numbers of an utterance in flight, in 80 columns in which nothing moves."""
+    rtf = _NOT_YET if report.rtf is None else f"{report.rtf:.2f}"
+    numbers = (
+        f"{stage.value:<22}  TTFA {milliseconds(report.ttfa_s):>7}  RTF {rtf:>5}"
+        f"  buffer {report.buffered_s:5.2f} s  underruns {report.underruns}"
     )
-    table.add_row(numbers)
-    return table
+    return Text(f"{_short(text, 79)}\n{numbers}", no_wrap=True, overflow="crop")
 
 
 def result_lines(done: UtteranceDone) -> list[str]:
