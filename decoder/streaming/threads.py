@@ -1,0 +1,56 @@
+"""How many threads decode, and how the thread that asks for it is set up."""
+
+from __future__ import annotations
+
+import os
+
+import torch
+
+_MAX_THREADS = 8
+"""More only wait for each other: the products of a step are small."""
+_SMALL_MACS = 5e8
+"""Multiply-adds per frame below which a second thread costs more than it brings."""
+
+
+def cpu_count() -> int:
+    """Return the CPUs that this process may run on (``taskset`` and cpusets count)."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def choose_threads(requested: int | None = None, *, macs_per_frame: float = float("inf")) -> int:
+    """Return the number of threads to decode with: at least 1, never more than the CPUs allowed.
+
+    Args:
+        requested: what the user asked for; None leaves the choice to ``OMP_NUM_THREADS`` and to
+            measurement: one thread for a small decoder, else every CPU of two, and all but one of more (the
+            audio callback and the event loop live there).
+        macs_per_frame: multiply-adds of the decoder per frame.
+
+    Raises:
+        ValueError: ``requested`` is below 1.
+
+    """
+    cpus = cpu_count()
+    if requested is not None:
+        if requested < 1:
+            raise ValueError(f"threads must be at least 1, not {requested}")
+        return min(requested, cpus)
+    told = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if told.isdecimal() and int(told) > 0:
+        return min(int(told), cpus)
+    if macs_per_frame < _SMALL_MACS:
+        return 1
+    return min(cpus if cpus <= 2 else cpus - 1, _MAX_THREADS)
+
+
+def prepare_decode_thread(threads: int) -> None:
+    """Set up the calling thread for decoding. Call it first of all in the thread that decodes.
+
+    Sets torch's number of threads, and makes denormal numbers count as zero: a signal that dies away
+    passes through them, and arithmetic with them is many times slower. Both hold for this thread and
+    the workers that it starts from now on, so call it before anything else of torch's.
+    """
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(True)  # False where the CPU cannot: then there is nothing to gain either
