@@ -23,7 +23,7 @@ from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
 
 
 def official_decoder(config: CodecConfig, ours: Qwen3TTSTokenizerV2Decoder) -> torch.nn.Module:
-    """The official decoder with the weights of ``ours``; skips the test where qwen-tts is not installed."""
+    """The official decoder with the weights of ``ours``; fails the test where qwen-tts is not installed."""
     modelling, configuration = _modules()
     official_config = configuration.Qwen3TTSTokenizerV2DecoderConfig(**config.to_dict()["decoder_config"])
     decoder: Any = modelling.Qwen3TTSTokenizerV2Decoder._from_config(official_config)
@@ -43,7 +43,7 @@ def official_forward(decoder: torch.nn.Module, codes: torch.Tensor) -> torch.Ten
 def _modules() -> tuple[Any, Any]:
     found = importlib.util.find_spec("qwen_tts")
     if found is None or found.origin is None:
-        pytest.skip("qwen-tts is not installed; packaging/bootstrap.sh --test does it")
+        pytest.fail("qwen-tts is not installed; packaging/bootstrap.sh --test does it")
     root = Path(found.origin).parent
     for name, path in (("qwen_tts", root), ("qwen_tts.core", root / "core")):
         package = ModuleType(name)
