@@ -19,7 +19,6 @@ import yaml
 from app.errors import ConfigError
 
 ENVIRONMENT_PREFIX = "NEARFIELD_"
-_SECRETS = {"server.api_key"}
 _SHORT_NAMES = {"API_KEY": "SERVER_API_KEY", "SERVER": "SERVER_URL"}
 
 Seconds = Annotated[float, msgspec.Meta(ge=0.0, le=3600.0)]
@@ -150,12 +149,15 @@ def known_keys() -> list[str]:
 
 
 def _check_known(source: str, section: str, key: str) -> None:
-    sections = _sections()
-    if section not in sections:
-        raise ConfigError(f"{source}: unknown section {section!r}; known are {', '.join(sections)}")
-    known = [f.name for f in fields(sections[section])]
+    _check_section(source, section)
+    known = [f.name for f in fields(_sections()[section])]
     if key not in known:
         raise ConfigError(f"{source}: unknown key {section}.{key}; known are {', '.join(known)}")
+
+
+def _check_section(source: str, section: object) -> None:
+    if section not in _sections():
+        raise ConfigError(f"{source}: unknown section {section!r}; known are {', '.join(_sections())}")
 
 
 def _from_file(path: Path | None) -> dict[str, Any]:
@@ -166,6 +168,8 @@ def _from_file(path: Path | None) -> dict[str, Any]:
         if path is None:
             return {}
         raise ConfigError(f"there is no configuration file {where}") from None
+    except yaml.MarkedYAMLError as error:
+        raise ConfigError(f"{where} is not YAML: {_without_content(error)}") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{where} cannot be read: {error}") from None
     if content is None:
@@ -174,6 +178,9 @@ def _from_file(path: Path | None) -> dict[str, Any]:
         raise ConfigError(f"{where}: expected sections {', '.join(_sections())}")
     values = {}
     for section, body in content.items():
+        _check_section(str(where), section)
+        if body is None:  # all its keys are commented out
+            continue
         if not isinstance(body, dict):
             raise ConfigError(f"{where}: section {section!r} is not a mapping of keys to values")
         values.update({f"{section}.{key}": value for key, value in body.items()})
@@ -191,6 +198,13 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
         if section in _sections():
             values[f"{section}.{key}"] = value
     return values
+
+
+def _without_content(error: yaml.MarkedYAMLError) -> str:
+    """Say what is wrong and where, without the line itself: a key may be in it."""
+    mark = error.problem_mark or error.context_mark
+    where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+    return f"{error.problem or error.context}{where}"
 
 
 def _in_words(error: msgspec.ValidationError) -> str:

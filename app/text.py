@@ -24,16 +24,26 @@ _ABBREVIATIONS = {
     "inc", "ltd", "co", "dept", "gen", "col", "sgt", "capt", "rev", "hon", "jan", "feb", "mar", "apr", "jun",
     "jul", "aug", "sep", "sept", "oct", "nov", "dec", "a.m", "p.m", "u.s", "u.k", "z.b", "bzw", "ca",
 }  # fmt: skip
-_CLOSERS = "\"'”’»)]}」』】）》"
-_END = re.compile(rf"(?:[.!?…]+[{re.escape(_CLOSERS)}]*(?=\s)|[。！？｡]+[{re.escape(_CLOSERS)}]*|\n+)")
+_LONGEST_WORD_CHARS = 16
+"""More than any abbreviation has; no more is looked at, so that 100,000 initials take no minute."""
+_CLOSERS = re.escape("\"'”’»)]}」』】）》")
+_END = re.compile(
+    # A run of marks is tried from its first only: otherwise a long run costs the square of its length.
+    rf"(?<![.!?…])[.!?…]+(?:[\u00a0\u202f]?»|[{_CLOSERS}])*(?=\s)|[。！？｡]+[{_CLOSERS}]*|\n+"
+)
 
 
 def clean(text: str) -> str:
     """Normalise line breaks; drop what cannot be spoken or sent: surrogates, controls, direction marks."""
     text = _LINE_BREAKS.sub("\n", text).translate(_UNSPOKEN)
-    return "".join(
-        c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs", "Cn")
-    ).strip()
+    return "".join(c for c in text if c in "\n\t" or not _is_unsendable(c)).strip()
+
+
+def _is_unsendable(character: str) -> bool:
+    # Not all of category Cn: what is unassigned to this Python may be next year's emoji.
+    if unicodedata.category(character) in ("Cc", "Cs"):
+        return True
+    return ord(character) & 0xFFFE == 0xFFFE or "\ufdd0" <= character <= "\ufdef"
 
 
 def is_speakable(text: str) -> bool:
@@ -61,7 +71,8 @@ def utterances(text: str, limit_chars: int = UTTERANCE_CHARS) -> list[str]:
 def _sentences(text: str) -> list[str]:
     found, start = [], 0
     for match in _END.finditer(text):
-        if _is_abbreviation(text[start : match.start() + 1]):
+        word_from = max(start, match.start() - _LONGEST_WORD_CHARS)
+        if match[0].startswith(".") and _is_abbreviation(text[word_from : match.start()]):
             continue
         found.append(text[start : match.end()].strip())
         start = match.end()
@@ -69,11 +80,9 @@ def _sentences(text: str) -> list[str]:
     return [s for s in found if s]
 
 
-def _is_abbreviation(upto_mark: str) -> bool:
-    """Whether the text up to and with its mark ends in "Dr." or an initial, which end no sentence."""
-    if not upto_mark.endswith("."):
-        return False
-    word = re.split(r"\s", upto_mark[:-1])[-1].lstrip("(\"'“‘[").lower()
+def _is_abbreviation(before_dot: str) -> bool:
+    """Whether the text before a dot ends in "Dr" or an initial, which end no sentence."""
+    word = re.split(r"\s", before_dot)[-1].lstrip("(\"'“‘[").lower()
     return word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha())
 
 
@@ -90,21 +99,36 @@ def _at_most(sentence: str, limit_chars: int) -> list[str]:
     return [p for p in parts if p]
 
 
-def _whole_character(text: str, cut: int) -> int:
+def _whole_character(text: str, limit: int) -> int:
     """Move a cut back so that it splits no combining sequence, emoji family or flag."""
-    while cut > 1 and (_continues(text[cut]) or text[cut - 1] == "\u200d" or _is_flag(text[cut])):
+    cut = limit
+    while cut and (_continues(text[cut]) or text[cut - 1] in _JOINERS or _splits_flag(text, cut)):
         cut -= 1
-    return cut
+    return cut or limit  # one character as long as an utterance is nonsense, and cut like it
+
+
+_JOINERS = "\u200d\u200c"
 
 
 def _continues(character: str) -> bool:
-    joins = "\u200d\ufe0f\u200c"
+    """Whether ``character`` belongs to the one before: marks, joiners, skin tones, the tags of flags."""
     return (
-        character in joins
-        or bool(unicodedata.combining(character))
+        character in _JOINERS
+        or unicodedata.category(character).startswith("M")
         or "\U0001f3fb" <= character <= "\U0001f3ff"
+        or "\U000e0020" <= character <= "\U000e007f"
     )
 
 
-def _is_flag(character: str) -> bool:
+def _splits_flag(text: str, cut: int) -> bool:
+    """Whether ``cut`` is between the two letters of a flag: an odd number of them is in front of it."""
+    if not _is_flag_letter(text[cut]):
+        return False
+    first = cut
+    while first and _is_flag_letter(text[first - 1]):
+        first -= 1
+    return (cut - first) % 2 == 1
+
+
+def _is_flag_letter(character: str) -> bool:
     return "\U0001f1e6" <= character <= "\U0001f1ff"

@@ -94,7 +94,7 @@ class StartBuffer:
         decode_rtf: float,
         expected_s: float,
     ) -> bool:
-        """Whether an utterance of about ``expected_s`` will last if it is heard from now on.
+        """Whether the sound will last from now on, with about ``expected_s`` of it still to be heard.
 
         ``buffered_s`` is decoded sound, ``waiting_s`` the sound of frames that arrived and are not decoded
         yet, of which the next chunk takes ``next_chunk_s``. What has arrived must cover the link's pauses,
@@ -112,6 +112,7 @@ class StartBuffer:
         wanted_s = max(2 * self.target_s, ARRIVAL_MARGIN * longest_wait_s)
         self.learnt_s = min(MAX_START_BUFFER_S, wanted_s)
 
-    def after_clean_utterance(self) -> None:
-        """Forget slowly: a link that was bad once need not stay slow to start."""
-        self.learnt_s *= 0.7
+    def after_clean_utterance(self, longest_wait_s: float = 0.0) -> None:
+        """Forget slowly, a link that was bad once need not stay slow to start; but not its usual pauses."""
+        usual_s = min(self.learnt_s, ARRIVAL_MARGIN * longest_wait_s)
+        self.learnt_s = max(0.7 * self.learnt_s, usual_s)

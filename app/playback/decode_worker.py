@@ -92,12 +92,12 @@ class DecodeWorker:
             self._emit(DecoderBroken(error))
             return
         while (job := self._next_job()) is not None:
-            work = UtteranceDecoder(job, decoder, self._cost, self._start_buffer, self._emit, self._clock)
             try:
+                work = UtteranceDecoder(job, decoder, self._cost, self._start_buffer, self._emit, self._clock)
                 self._work_off(job, work)
             except Exception as error:
                 log.exception("utterance %d cannot be decoded", job.utterance)
-                work.abandon()
+                job.track.end()  # what is in the ring may still be heard
                 self._emit(DecodeFailed(job.utterance, error))
 
     def _prepare(self) -> Decoder:

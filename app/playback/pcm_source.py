@@ -42,12 +42,21 @@ class PcmSource:
         self._clock = clock
         self._lead_in_samples = round(lead_in_s * rate_hz)
         self._fade_in = np.linspace(0.0, 1.0, round(RAMP_S * rate_hz), dtype=np.float32)
-        self._fade_out = np.linspace(1.0, 0.0, round(STOP_FADE_S * rate_hz), dtype=np.float32)
+        self._decay = np.linspace(1.0, 0.0, round(RAMP_S * rate_hz), dtype=np.float32)
+        self._stop_fade = np.linspace(1.0, 0.0, round(STOP_FADE_S * rate_hz), dtype=np.float32)
         self._playlist = _Playlist()
         self._paused = False
         # Owned by the audio thread.
         self._playing = self._playlist
+        self._stopped: Track | None = None
+        """What was stopped and is being faded away."""
+        self._stop_faded = 0
+        self._silent = True
+        """Whether the newest sample was of no track."""
         self._last_sample = 0.0
+        """The newest sample of a track, as it was handed out."""
+        self._decays_from = 0.0
+        self._decayed = len(self._decay)
         self._faded_in = len(self._fade_in)
         self._lead_left = 0
         self._idle_since_s = -IDLE_S
@@ -94,10 +103,11 @@ class PcmSource:
     def read_into(self, out: NDArray[np.float32], dac_s: float) -> None:
         """Fill ``out`` (mono, ±1); ``out[0]`` leaves the DAC at ``dac_s``."""
         playlist = self._playlist
-        filled = 0
         if playlist is not self._playing:
-            filled = self._fade_away(out)
+            if self._stopped is None and not self._silent:
+                self._stopped, self._stop_faded = self._playing.tracks[0], 0
             self._playing = playlist
+        filled = self._fade_away(out)
         if not self._paused:
             filled += self._play(playlist, out[filled:], dac_s + filled / self._rate_hz)
         self._fall_silent(out[filled:])
@@ -110,7 +120,7 @@ class PcmSource:
             track = playlist.tracks[0]
             if not track.is_open:
                 break
-            if track.first_dac_s is None:
+            if track.first_dac_s is None and track.ring.readable_samples:
                 filled += self._lead_in(out[filled:], dac_s)
                 if filled == len(out):
                     break
@@ -122,6 +132,7 @@ class PcmSource:
                 if track.first_dac_s is None:
                     track.first_read_s = self._clock()
                     track.first_dac_s = at_s
+                    self._faded_in = len(self._fade_in)  # a beginning is no edge of a gap
                 track.sound_resumes(at_s)
                 self._smooth(out[filled : filled + count])
                 filled += count
@@ -139,37 +150,55 @@ class PcmSource:
         if self._lead_in_samples and dac_s - self._idle_since_s >= IDLE_S:
             self._lead_left = self._lead_in_samples
         count = min(self._lead_left, len(out))
-        out[:count] = 0.0
+        self._fall_silent(out[:count])
         self._lead_left -= count
         return count
 
     def _smooth(self, pcm: NDArray[np.float32]) -> None:
         """Fade in after a silence in mid-speech and remember where the sound stands."""
-        if self._faded_in < len(self._fade_in):
-            ramp = self._fade_in[self._faded_in : self._faded_in + len(pcm)]
+        ramp = self._fade_in[self._faded_in : self._faded_in + len(pcm)]
+        if len(ramp):
             pcm[: len(ramp)] *= ramp
             self._faded_in += len(ramp)
+        self._add_decay(pcm)
         self._last_sample = float(pcm[-1])
+        self._silent = False
 
     def _fall_silent(self, out: NDArray[np.float32]) -> None:
         """Write silence, coming from the last sample without a step."""
         if len(out) == 0:
             return
         out.fill(0.0)
-        if self._last_sample:
-            tail = self._fade_out[: len(out)]
-            out[: len(tail)] = tail * self._last_sample
-            self._last_sample = 0.0
-        track = self._playing.tracks[0] if self._playing.tracks else None
-        in_speech = track is not None and track.first_dac_s is not None
-        self._faded_in = 0 if in_speech else len(self._fade_in)
+        self._sound_stops()
+        self._add_decay(out)
+
+    def _sound_stops(self) -> None:
+        """Have the last sample decay under whatever follows, and what follows in mid-speech fade in."""
+        if not self._silent:
+            self._silent = True
+            self._decays_from, self._decayed = self._last_sample, 0
+            self._faded_in = 0
+
+    def _add_decay(self, out: NDArray[np.float32]) -> None:
+        """Add what is left of the decay of the sound before a silence; it may span blocks."""
+        tail = self._decay[self._decayed : self._decayed + len(out)]
+        if len(tail):
+            head = out[: len(tail)]
+            head += tail * np.float32(self._decays_from)
+            np.clip(head, -1.0, 1.0, out=head)
+            self._decayed += len(tail)
 
     def _fade_away(self, out: NDArray[np.float32]) -> int:
-        """Play a few more samples of what was stopped, down to nothing."""
-        tracks = self._playing.tracks
-        if not tracks or not tracks[0].is_open or tracks[0].first_dac_s is None:
+        """Play a few more samples of what was stopped, down to nothing; how many they are."""
+        if self._stopped is None:
             return 0
-        count = tracks[0].ring.read_into(out[: len(self._fade_out)])
-        out[:count] *= np.linspace(1.0, 0.0, count, dtype=np.float32)
-        self._last_sample = 0.0
+        fade = self._stop_fade[self._stop_faded : self._stop_faded + len(out)]
+        count = self._stopped.ring.read_into(out[: len(fade)])
+        if count:
+            out[:count] *= fade[:count]
+            self._smooth(out[:count])
+            self._stop_faded += count
+        if count < len(out):
+            self._stopped = None
+            self._sound_stops()
         return count

@@ -32,7 +32,9 @@ class RingBuffer:
     @property
     def readable_samples(self) -> int:
         """Samples that a read would find now; for the reader, never more than there are."""
-        return self._written - self._read
+        # The slower counter first: for a third thread, too, the difference is never negative.
+        read = self._read
+        return self._written - read
 
     @property
     def writable_samples(self) -> int:

@@ -12,7 +12,11 @@ CAPACITY_S = 30
 
 
 class Track:
-    """A ring with a gate: the writer opens it, and the reader shuts it when the ring has run dry."""
+    """A ring with a gate: the writer opens it, and the reader shuts it when the ring has run dry.
+
+    The gate is two positions in the sound: how far the writer lets it be read, and where the reader last ran
+    dry. What is written while the reader is about to shut the gate therefore keeps it open, in any order.
+    """
 
     def __init__(self, rate_hz: int, capacity_s: float = CAPACITY_S) -> None:
         self.rate_hz = rate_hz
@@ -20,10 +24,8 @@ class Track:
 
         # Written by the decode thread.
         self.ended = False
-        """No sample will follow those in the ring."""
-        self.underruns = 0
-        """How often the sound stopped in mid-utterance because the ring was dry."""
-        self._opened = 0
+        """No sample will follow those in the ring, and all of those may be read."""
+        self._opened_to_samples = 0
 
         # Written by the callback.
         self.first_read_s: float | None = None
@@ -32,21 +34,24 @@ class Track:
         """``perf_counter`` at which the first sample leaves the DAC."""
         self.dry_dac_s: float | None = None
         """``perf_counter`` at which the newest silence in mid-utterance began, while it lasts."""
+        self.dry_at_samples = 0
+        """How many samples had been read when the ring ran dry last; 0 if it never did."""
+        self.underruns = 0
+        """How often the sound stopped because the ring was dry, and went on later."""
         self.gap_s = 0.0
         """Seconds of silence in mid-utterance so far."""
         self.finished_dac_s: float | None = None
         """``perf_counter`` at which the last sample has left the DAC."""
-        self._shut = 0
 
     @property
     def is_open(self) -> bool:
         """Whether the callback may read."""
-        return self._opened > self._shut
+        return self.ended or self._opened_to_samples > self.dry_at_samples
 
     @property
     def is_dry(self) -> bool:
         """Whether the ring has run dry in mid-utterance and the gate is shut."""
-        return self._shut > 0 and not self.is_open
+        return self.dry_at_samples > 0 and not self.is_open
 
     @property
     def buffered_s(self) -> float:
@@ -54,21 +59,22 @@ class Track:
         return self.ring.readable_samples / self.rate_hz
 
     def open(self) -> None:
-        """Let the callback read (decode thread); a dry spell with more to come was an underrun."""
-        if self.is_open:
-            return
-        if self._shut and self.ring.readable_samples:
-            self.underruns += 1
-        self._opened = self._shut + 1
+        """Let the callback read, or go on reading, what is written by now (decode thread)."""
+        self._opened_to_samples = self.ring.written_samples
+
+    def end(self) -> None:
+        """Let the callback read all there is, and then be done (decode thread)."""
+        self.ended = True
 
     def shut(self, dac_s: float) -> None:
         """Wait until there is enough again (callback); silence begins at ``dac_s``."""
         self.dry_dac_s = dac_s
-        self._shut += 1
+        self.dry_at_samples = self.ring.read_samples
 
     def sound_resumes(self, dac_s: float) -> None:
-        """Note that samples are heard again from ``dac_s`` on (callback)."""
+        """Note that there is sound from ``dac_s`` on; a dry spell before was an underrun (callback)."""
         if self.dry_dac_s is not None:
+            self.underruns += 1
             self.gap_s += dac_s - self.dry_dac_s
             self.dry_dac_s = None
 

@@ -65,7 +65,9 @@ class UtteranceDecoder:
         self._clipped = 0
         self._last_arrival_s: float | None = None
         self._longest_wait_s = 0.0
-        self._underruns_seen = 0
+        self._decodes = False
+        self._learnt_from_samples = 0
+        """Where in the sound the gap was from which the start buffer learnt last."""
 
     @property
     def is_done(self) -> bool:
@@ -90,9 +92,10 @@ class UtteranceDecoder:
             if self._last_arrival_s is not None:
                 self._longest_wait_s = max(self._longest_wait_s, item.arrived_s - self._last_arrival_s)
             self._last_arrival_s = item.arrived_s
+        self._decodes = self._decodes or isinstance(item, Frames)
         # Frames that continue what is pending join it; everything else waits until that is decoded.
         if isinstance(item, Frames) and not item.fresh and not self._after:
-            self._pending.append(item)
+            self._add_pending(item)
         else:
             self._after.append(item)
 
@@ -107,11 +110,6 @@ class UtteranceDecoder:
         elif self._ending:
             self._finish()
         self._open_gate()
-
-    def abandon(self) -> None:
-        """End the track where it is: what is in the ring may still be heard."""
-        self._track.ended = True
-        self._track.open()
 
     # -- inside -----------------------------------------------------------------------------------------
 
@@ -128,14 +126,18 @@ class UtteranceDecoder:
                 if item.fresh:
                     self._stream = self._decoder.new_stream()
                     self._splicing, self._splice_from = True, self._last_sample
-                self._pending.append(item)
+                self._add_pending(item)
             case End():
                 self._ending = True
         # Whatever was held back only by this item may now join.
         while self._after and isinstance(self._after[0], Frames) and not self._after[0].fresh:
             following = self._after.popleft()
             assert isinstance(following, Frames)
-            self._pending.append(following)
+            self._add_pending(following)
+
+    def _add_pending(self, item: Frames) -> None:
+        if len(item.codes):
+            self._pending.append(item)
 
     def _decode_chunk(self) -> None:
         buffered_s = self._track.buffered_s
@@ -223,21 +225,36 @@ class UtteranceDecoder:
     def _open_gate(self) -> None:
         """Let the sound start, or go on after a gap, as soon as it will last."""
         track = self._track
-        if track.is_open or self._finished:
+        if self._finished:
             return
-        if track.is_dry and track.ring.readable_samples and self._underruns_seen == track.underruns:
-            self._underruns_seen += 1
+        if track.is_open:
+            track.open()
+            return
+        if track.is_dry and track.ring.readable_samples and self._learnt_from_samples != track.dry_at_samples:
+            self._learnt_from_samples = track.dry_at_samples
             self._start_buffer.after_underrun(self._longest_wait_s)
-        buffered_s = track.buffered_s
+        buffered_s, waiting_s = track.buffered_s, self._waiting_s()
         next_frames = self._next_chunk_frames(buffered_s)
         if self.is_blocked or self._start_buffer.may_start(
             buffered_s=buffered_s,
-            waiting_s=sum(len(f.codes) for f in self._pending) * self._spec.frame_s,
+            waiting_s=waiting_s,
             next_chunk_s=self._cost.chunk_s(next_frames) if next_frames else 0.0,
-            decode_rtf=self._cost.rtf(self._spec.frame_s),
-            expected_s=self._job.expected_s,
+            decode_rtf=self._cost.rtf(self._spec.frame_s) if self._decodes else 0.0,
+            expected_s=self._remaining_s(buffered_s + waiting_s),
         ):
             track.open()
+
+    def _waiting_s(self) -> float:
+        """Sound of the frames that arrived and are not decoded."""
+        waiting = (len(item.codes) for item in (*self._pending, *self._after) if isinstance(item, Frames))
+        return sum(waiting) * self._spec.frame_s
+
+    def _remaining_s(self, arrived_s: float) -> float:
+        """Sound that is still to be heard: what has arrived, or more as long as the end has not."""
+        if self._ending or (self._after and isinstance(self._after[-1], End)):
+            return arrived_s
+        heard_s = self._track.ring.read_samples / self._track.rate_hz
+        return max(arrived_s, self._job.expected_s - heard_s)
 
     def _finish(self) -> None:
         if missing := self._samples_due - self._samples:
@@ -245,9 +262,8 @@ class UtteranceDecoder:
         if self._not_finite or self._clipped:
             log.warning("%d samples were not finite, %d beyond full scale", self._not_finite, self._clipped)
             self._emit(PcmRepaired(self._job.utterance, self._not_finite, self._clipped))
-        if not self._underruns_seen:
-            self._start_buffer.after_clean_utterance()
+        if not self._learnt_from_samples:
+            self._start_buffer.after_clean_utterance(self._longest_wait_s)
         self._finished = True
-        self._track.ended = True
-        self._track.open()
+        self._track.end()
         self._emit(UtteranceDecoded(self._job.utterance, self._samples))

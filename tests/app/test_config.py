@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from app import config as configuration
+from app.config import Config, known_keys, load
+from app.errors import ConfigError
+
+KEY = "sk-very-secret"
+
+
+@pytest.fixture(autouse=True)
+def no_file_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+
+
+def written(tmp_path: Path, content: str | bytes) -> Path:
+    path = tmp_path / "some.yaml"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def fault(**arguments: object) -> str:
+    """The text of the error that loading with these arguments raises."""
+    with pytest.raises(ConfigError) as raised:
+        load(**{"environment": {}, **arguments})  # type: ignore[arg-type]
+    assert raised.value.exit_code == 2
+    return str(raised.value)
+
+
+def test_without_anything_there_are_the_defaults() -> None:
+    assert load(environment={}) == Config()
+    assert Config().server.url == "ws://127.0.0.1:8001", "C12: no name that is looked up twice"
+
+
+def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+    path = written(tmp_path, "voice: {name: file, language: file, task: file}\naudio: {latency_s: 0.5}")
+    environment = {"NEARFIELD_VOICE_LANGUAGE": "environment", "NEARFIELD_VOICE_TASK": "environment"}
+    flags = {"voice.task": "flag", "voice.seed": "12", "voice.name": None}
+    config = load(path, environment, flags)
+    voice = config.voice
+    assert (voice.name, voice.language, voice.task, voice.seed) == ("file", "environment", "flag", 12)
+    assert config.audio.latency_s == 0.5
+    assert config.server == Config().server
+
+
+def test_the_default_file_is_read_if_it_is_there() -> None:
+    path = configuration.default_path()
+    path.parent.mkdir(parents=True)
+    path.write_text("voice: {name: vivian}")
+    assert load(environment={}).voice.name == "vivian"
+
+
+def test_every_key_can_be_set_from_the_environment() -> None:
+    values = {"str": "x", "float": "1.5", "int": "3", "bool": "true", "int | None": "4"}
+    for dotted in known_keys():
+        section, _, key = dotted.partition(".")
+        kind = type(getattr(getattr(Config(), section), key)).__name__
+        text = values["int | None" if kind == "NoneType" else kind]
+        config = load(environment={f"NEARFIELD_{section}_{key}".upper(): text})
+        assert str(getattr(getattr(config, section), key)).lower() == text
+
+
+def test_short_names_and_the_names_of_others() -> None:
+    environment = {
+        "NEARFIELD_SERVER": "ws://h",
+        "NEARFIELD_API_KEY": KEY,
+        "NEARFIELD_HOME": "/x",
+        "PATH": "/bin",
+    }
+    server = load(environment=environment).server
+    assert (server.url, server.api_key) == ("ws://h", KEY)
+
+
+@pytest.mark.parametrize("content", ["", "\n# nothing\n", "voice:\n  # name: vivian\n", "{}"])
+def test_a_file_with_everything_commented_out_is_the_defaults(tmp_path: Path, content: str) -> None:
+    assert load(written(tmp_path, content), {}) == Config()
+
+
+# -- unknown -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content", ["vocie: {name: x}", "vocie:", "vocie: {}", "vocie: [1]", "1: {a: b}"])
+def test_an_unknown_section_lists_the_known_ones(tmp_path: Path, content: str) -> None:
+    text = fault(path=written(tmp_path, content))
+    assert "unknown section" in text
+    assert "server, voice, decoder, audio" in text
+    assert str(tmp_path) in text
+
+
+def test_an_unknown_key_lists_the_known_ones_and_says_where_it_is(tmp_path: Path) -> None:
+    text = fault(path=written(tmp_path, "voice: {nmae: x}"))
+    assert "unknown key voice.nmae" in text
+    assert "name, language, task, instructions, seed" in text
+    assert str(tmp_path) in text
+    assert "the environment: unknown key voice.nmae" in fault(environment={"NEARFIELD_VOICE_NMAE": "x"})
+    assert "the command line: unknown key voice.nmae" in fault(flags={"voice.nmae": "x"})
+
+
+def test_every_known_key_is_listed_once() -> None:
+    keys = known_keys()
+    assert len(keys) == len(set(keys))
+    assert {"server.url", "voice.seed", "decoder.threads", "audio.lead_in_s"} <= set(keys)
+
+
+# -- bad values --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("audio.latency_s", "soon", "expected `float`, got `str`"),
+        ("audio.latency_s", "-1", "expected `float` >= 0.0"),
+        ("audio.latency_s", "2.1", "expected `float` <= 2.0"),
+        ("audio.latency_s", "nan", "expected `float`"),
+        ("audio.start_buffer_s", "inf", "expected `float`"),
+        ("server.connect_timeout_s", "1e9", "expected `float` <= 3600"),
+        ("decoder.threads", "-1", "expected `int` >= 0"),
+        ("decoder.threads", "two", "expected `int`"),
+        ("voice.seed", "1.5", "expected `int | null`"),
+        ("server.allow_insecure_key", "maybe", "expected `bool`"),
+        ("voice.name", ["a"], "expected `str`, got `array`"),
+        ("voice.name", 5, "expected `str`, got `int`"),
+    ],
+)
+def test_a_value_that_does_not_fit_says_which_and_what_would(key: str, value: object, words: str) -> None:
+    text = fault(flags={key: value})
+    assert text.startswith(f"{key}: ")
+    assert words in text
+
+
+@pytest.mark.parametrize("content", ["just words", "- a\n- b", "3"])
+def test_a_file_of_no_sections_says_what_was_expected(tmp_path: Path, content: str) -> None:
+    text = fault(path=written(tmp_path, content))
+    assert "expected sections server, voice, decoder, audio" in text
+
+
+def test_a_section_that_is_no_mapping_is_named(tmp_path: Path) -> None:
+    assert "section 'voice' is not a mapping" in fault(path=written(tmp_path, "voice: vivian"))
+
+
+# -- files that cannot be read -----------------------------------------------------------------------------
+
+
+def test_a_named_file_must_be_there(tmp_path: Path) -> None:
+    assert str(tmp_path / "absent.yaml") in fault(path=tmp_path / "absent.yaml")
+    assert "cannot be read" in fault(path=tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"voice: {name: \x00}"])
+def test_a_file_that_is_no_text_is_named(tmp_path: Path, content: bytes) -> None:
+    assert str(tmp_path) in fault(path=written(tmp_path, content))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f'server:\n  api_key: "{KEY}\n',
+        f"server:\n  api_key: {KEY}: x\n",
+        f"server:\n  api_key: @{KEY}\n",
+        f"server: {{api_key: {KEY}\nvoice: ]",
+    ],
+)
+def test_broken_yaml_names_the_place_and_shows_no_line_of_it(tmp_path: Path, content: str) -> None:
+    """The line may hold the key, and errors end up in logs."""
+    text = fault(path=written(tmp_path, content))
+    assert "is not YAML" in text
+    assert "in line" in text
+    assert KEY not in text
+
+
+# -- what it is --------------------------------------------------------------------------------------------
+
+
+def test_the_key_is_not_in_the_repr() -> None:
+    assert KEY not in repr(load(environment={"NEARFIELD_API_KEY": KEY}))
+
+
+def test_it_cannot_be_changed() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Config().server.url = "ws://other"  # type: ignore[misc]
