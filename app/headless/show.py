@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from typing import Protocol, TextIO
 
 from rich.console import Console
@@ -55,7 +57,16 @@ class PlainDisplay:
             case Notice():
                 self.say(f"{event.severity.value}: {event.text}")
             case UtteranceDone():
-                print(*result_lines(event), sep="\n", file=self._out, flush=True)
+                self._print("\n".join(result_lines(event)))
+
+    def _print(self, text: str) -> None:
+        try:
+            print(text, file=self._out, flush=True)
+        except BrokenPipeError:
+            # Whoever read the results has gone. What is left in the buffer must not be tried at exit again.
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self._out.fileno())
+            raise SystemExit(1) from None
 
     def say(self, text: str) -> None:
         """Print a note."""
@@ -71,7 +82,7 @@ class JsonDisplay(PlainDisplay):
     def show(self, event: EngineEvent) -> None:
         """Print results as JSON."""
         if isinstance(event, UtteranceDone):
-            print(json.dumps(as_dict(event), ensure_ascii=False), file=self._out, flush=True)
+            self._print(json.dumps(as_dict(event), ensure_ascii=False))
         else:
             super().show(event)
 

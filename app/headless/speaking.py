@@ -44,16 +44,27 @@ async def speak_texts(
     engine: Engine, texts: AsyncIterator[str], display: Display, sinks: Sequence[PcmSink] = ()
 ) -> int:
     """Speak every text as it comes and return an exit code once the last was heard."""
-    results: list[asyncio.Future[UtteranceDone]] = []
+    waiting: set[asyncio.Future[UtteranceDone]] = set()
+    all_complete = True
+
+    def note(result: asyncio.Future[UtteranceDone]) -> None:
+        nonlocal all_complete
+        waiting.discard(result)
+        all_complete = all_complete and result.result().outcome is Outcome.COMPLETE
+
     async for text in texts:
         if len(text) > MAX_TEXT_CHARS:
             display.say(f"the text is cut after {MAX_TEXT_CHARS} characters")
         pieces = utterances(clean(text[:MAX_TEXT_CHARS]))
         if not pieces:
             display.say("nothing to say in this text, nothing was sent")
-        results += [engine.speak(piece, sinks) for piece in pieces]
-    done = await asyncio.gather(*results)
-    return EXIT_OK if all(d.outcome is Outcome.COMPLETE for d in done) else EXIT_FAILED
+        for piece in pieces:
+            result = engine.speak(piece, sinks)
+            waiting.add(result)
+            result.add_done_callback(note)
+    while waiting:
+        await asyncio.wait(waiting)
+    return EXIT_OK if all_complete else EXIT_FAILED
 
 
 async def until_interrupted(work: Callable[[], Awaitable[int]]) -> int:

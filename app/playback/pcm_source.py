@@ -130,7 +130,8 @@ class PcmSource:
             count = track.ring.read_into(out[filled:])
             if count:
                 if track.first_dac_s is None:
-                    track.first_read_s = self._clock()
+                    # An output without a device has no latency: its DAC time may be a moment old.
+                    track.first_read_s = min(self._clock(), at_s)
                     track.first_dac_s = at_s
                     self._faded_in = len(self._fade_in)  # a beginning is no edge of a gap
                 track.sound_resumes(at_s)
