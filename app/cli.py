@@ -27,6 +27,7 @@ _FLAG_KEYS = {
     "checkpoint": "decoder.checkpoint",
     "decoder_device": "decoder.device",
     "threads": "decoder.threads",
+    "precision": "decoder.precision",
     "device": "audio.device",
     "latency": "audio.latency_s",
     "start_buffer": "audio.start_buffer_s",
@@ -99,6 +100,7 @@ def _parser() -> _Parser:
         ("say", _add_say, "speak a sentence, or what comes through a pipe"),
         ("fetch", _add_fetch, "download a checkpoint's decoder from a Hugging Face repository"),
         ("devices", _add_devices, "list the sound devices"),
+        ("bench", _add_bench, "measure the decoder on this machine"),
     ):
         command = commands.add_parser(
             name, help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}."
@@ -121,6 +123,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     add("--checkpoint", help="decoder: a folder or a repository id")
     add("--decoder-device", help="cpu or cuda")
     add("--threads", help="threads of the decoder; 0: all CPUs this process may use")
+    add("--precision", help="exact (float32), auto (measured once), or fast (reduced)")
     add("--device", help="sound device, as nearfield devices prints it")
     add("--latency", metavar="S", help="latency asked of the sound device")
     add("--start-buffer", metavar="S", help="sound to have before it starts")
@@ -161,6 +164,33 @@ def _add_devices(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_run_devices)
 
 
+def _add_bench(parser: argparse.ArgumentParser) -> None:
+    shared = _adder(parser)
+    shared("--checkpoint", help="a folder or a repository id; left out: random weights of full size")
+    shared("--precision", help="exact, auto or fast; measured beside exact")
+    shared("--decoder-device", help="cpu or cuda")
+    shared("--threads", help="threads of the decoder; 0: all CPUs this process may use")
+    shared("--config", type=Path, metavar="FILE", help="configuration file")
+    shared("--json", action="store_true", help="print one JSON object")
+    shared("-v", "--verbose", action="count", help="log more")
+    add = parser.add_argument
+    add("--backend", action="append", default=[], metavar="NAME", help="measure this one instead; repeatable")
+    add("--rounds", type=_count, default=5, metavar="N", help="how often each case is timed, in turn")
+    add("--seconds", type=float, default=float("inf"), metavar="S", help="begin no round later than this")
+    add("--against", choices=("official",), help="compare with qwen-tts in the same run (minutes)")
+    add("--streams", type=_count, default=1, metavar="N", help="also decode N utterances side by side")
+    add("--drift", action="store_true", help="also compare late steps with early ones")
+    add("--tune", action="store_true", help="only redo and print the choice of decoder.precision: auto")
+    add("--plot", type=Path, metavar="FILE", help="draw latency against chunk size, as .png or .svg")
+    parser.set_defaults(run=_run_bench)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
+    return int(text)
+
+
 def _config(options: argparse.Namespace) -> Config:
     given = vars(options)
     flags = {key: given.get(name) for name, key in _FLAG_KEYS.items()}
@@ -193,7 +223,7 @@ def _run_say(options: argparse.Namespace) -> int:
 
 def _run_kiosk(options: argparse.Namespace) -> int:
     if not options.no_gui:
-        options.parser.error("choose a command (say, fetch, devices) or --no-gui")
+        options.parser.error("choose a command (say, fetch, devices, bench) or --no-gui")
     from app.headless.run import run
 
     return run(_config(options), _display(options), demo=getattr(options, "demo", False))
@@ -214,6 +244,30 @@ def _run_devices(options: argparse.Namespace) -> int:
     if not devices:
         print("there is no sound device", file=sys.stderr)
     return 0 if devices else 1
+
+
+def _run_bench(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from app.headless.bench import BenchOptions, run
+
+    decoder = _config(options).decoder
+    asked = BenchOptions(
+        checkpoint=getattr(options, "checkpoint", None),
+        precision=decoder.precision,
+        backends=tuple(options.backend),
+        device=decoder.device,
+        threads=decoder.threads or None,
+        rounds=options.rounds,
+        seconds=options.seconds,
+        against_official=options.against == "official",
+        streams=options.streams,
+        drift=options.drift,
+        tune=options.tune,
+        as_json=getattr(options, "json", False),
+        plot=options.plot,
+    )
+    return run(asked, Console(), Console(stderr=True))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import platformdirs
@@ -69,6 +69,9 @@ class DecoderConfig:
     """``cpu`` or ``cuda``."""
     threads: Count = 0
     """Threads of the decoder; 0 takes the CPUs this process may use."""
+    precision: Literal["exact", "auto", "fast"] = "exact"
+    """``exact`` is float32; ``auto`` takes what a short measurement finds faster and close enough; ``fast``
+    is reduced wherever the machine has instructions for it."""
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,12 @@ def _decoder_opener(config: Config, folder: Path) -> Callable[[], Decoder]:
         from decoder.streaming import load_decoder
 
         settings = config.decoder
-        decoder = load_decoder(folder, device=settings.device, threads=settings.threads or None)
+        decoder = load_decoder(
+            folder,
+            device=settings.device,
+            threads=settings.threads or None,
+            precision=settings.precision,
+        )
         decoder.prepare_thread()
         return decoder
 
@@ -102,21 +107,28 @@ def _output(
         return open_device(of, choice, latency_s=config.audio.latency_s)
 
     def on_event(event: OutputEvent) -> None:
-        match event:
-            case OutputOpened():
-                tell(OutputChanged(event.info, "opened"))
-                if event.info.note:
-                    tell(Notice(Severity.WARNING, event.info.note))
-                if audible and not event.info.audible:
-                    text = f"{event.info.name} is a dummy sink: nobody hears anything"
-                    tell(Notice(Severity.WARNING, text))
-            case OutputLost() | OutputMissing():
-                tell(OutputChanged(None, event.reason))
-                tell(Notice(Severity.WARNING, _sentence(event.reason, event.hint)))
+        for told in output_events(event, audible):
+            tell(told)
 
     if not audible:
         return OutputKeeper(source, open_output, on_event, fingerprint=lambda: None)
     return OutputKeeper(source, open_output, on_event)
+
+
+def output_events(event: OutputEvent, audible: bool) -> list[EngineEvent]:
+    """Say what ``event`` means to a front end; ``audible`` is whether somebody wants to hear something."""
+    match event:
+        case OutputOpened():
+            events: list[EngineEvent] = [OutputChanged(event.info, "opened")]
+            if event.info.note:
+                events.append(Notice(Severity.WARNING, event.info.note))
+            if audible and not event.info.audible:
+                text = f"{event.info.name} is a dummy sink: nobody hears anything"
+                events.append(Notice(Severity.WARNING, text))
+            return events
+        case OutputLost() | OutputMissing():
+            notice = Notice(Severity.WARNING, _sentence(event.reason, event.hint))
+            return [OutputChanged(None, event.reason), notice]
 
 
 def _sentence(reason: str, hint: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit, urlunsplit
 
@@ -60,18 +61,24 @@ def server_address(
     """Make an address of what a person writes: ``host``, ``host:port``, ``http://host``, ``ws://host/path``.
 
     Raises:
-        ConfigError: not an address, or a key that would travel in the clear to another machine.
+        ConfigError: not an address, a key that cannot be one, or one that would travel in the clear to
+            another machine.
 
     """
-    text = url.strip()
-    parts = urlsplit(text if "://" in text else f"ws://{text}")
-    scheme = _SCHEMES.get(parts.scheme)
+    text, api_key = url.strip(), api_key.strip()
     try:
-        host, _ = parts.hostname, parts.port
+        parts = urlsplit(text if "://" in text else f"ws://{text}")
+        scheme, host, _ = _SCHEMES.get(parts.scheme), parts.hostname or "", parts.port
+        host.encode("idna")
     except ValueError as error:
         raise ConfigError(f"{url!r} is not a server address: {error}") from None
-    if scheme is None or not host:
+    if scheme is None or not host or any(c.isspace() for c in parts.netloc):
         raise ConfigError(f"{url!r} is not a server address, expected something like ws://127.0.0.1:8001")
+    if "@" in parts.netloc:
+        # It would be shown in messages, and travel in the clear without a question.
+        raise ConfigError("a server address with a name or password in it is not taken: use server.api_key")
+    if not (api_key.isascii() and api_key.isprintable()):
+        raise ConfigError("the API key has characters that no key has: is it the right one?")
     path = parts.path if parts.path not in ("", "/") else STREAM_PATH
     whole = urlunsplit((scheme, parts.netloc, path, parts.query, ""))
     address = ServerAddress(whole, api_key, ca_file, allow_insecure_key, open_timeout_s)
@@ -80,6 +87,28 @@ def server_address(
             f"the API key would travel unencrypted to {host}: use wss://, or set server.allow_insecure_key"
         )
     return address
+
+
+def proxy_of(address: ServerAddress, proxies: Mapping[str, str]) -> str | None:
+    """Return the proxy to reach ``address`` through, out of ``proxies`` by scheme; near servers need none.
+
+    The order is that of RFC 6455: one for WebSockets, else SOCKS, else the one for HTTPS, else for HTTP.
+    """
+    if address.is_near:
+        return None
+    own = ("wss",) if address.is_encrypted else ("ws",)
+    last = () if address.is_encrypted else ("http",)
+    for scheme in (*own, "socks", "https", *last, "all"):
+        if proxy := proxies.get(scheme):
+            is_bare_socks = scheme == "socks" and proxy.startswith("http://")
+            return f"socks5h://{proxy.removeprefix('http://')}" if is_bare_socks else proxy
+    return None
+
+
+def without_password(url: str) -> str:
+    """Return ``url`` as it may be shown."""
+    scheme, separator, rest = url.rpartition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
 def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

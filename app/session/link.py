@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import os
+import re
 import ssl
 import urllib.request
 from importlib.metadata import version
+from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import (
     ConnectionClosed,
-    InvalidHandshake,
+    InvalidMessage,
+    InvalidProxy,
     InvalidStatus,
     InvalidURI,
     ProxyError,
@@ -18,20 +23,29 @@ from websockets.exceptions import (
 )
 
 from app.errors import ConfigError, Refused, SessionError, Unreachable
-from app.session.address import ServerAddress
+from app.session.address import ServerAddress, proxy_of, without_password
 from decoder.wire.messages import MAX_MESSAGE_BYTES
 
 PING_INTERVAL_S = 8.0
 PING_TIMEOUT_S = 8.0
 """A peer that vanished is noticed after at most the sum, 16 s."""
 CLOSE_TIMEOUT_S = 1.0
+UNWRITABLE_S = 0.5
+"""How much longer a peer may take that does not even read what is sent to it."""
 _STOPS = {
     401: "the server wants an API key, or another one (HTTP 401): set NEARFIELD_API_KEY",
     403: "the server forbids it (HTTP 403): check the API key's rights",
     404: "the server has no speech stream at this path (HTTP 404): check the URL",
     429: "the server takes no more sessions from here (HTTP 429): try again later",
 }
-_CLOSE_WORDS = {1009: f"a message was larger than {MAX_MESSAGE_BYTES // 2**20} MiB"}
+_OUR_REASONS = {
+    1002: "the server does not keep to the WebSocket protocol",
+    1003: "the server does not keep to the WebSocket protocol",
+    1007: "the server sent text that is not UTF-8",
+    1009: f"the server sent a message larger than {MAX_MESSAGE_BYTES // 2**20} MiB",
+}
+"""Close codes that this end sends when what it received cannot be taken; it would be the same again."""
+_NO_PONG = 1011
 
 
 class Link:
@@ -39,6 +53,7 @@ class Link:
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
+        self._end: ConnectionClosed | None = None
 
     async def send(self, text: str) -> None:
         """Send a text message; a link that has closed meanwhile says so in :meth:`receive`."""
@@ -49,49 +64,82 @@ class Link:
         """Return the next message, or ``None`` once the link has closed, whatever the reason."""
         try:
             return await self._connection.recv()
-        except ConnectionClosed:
+        except ConnectionClosed as error:
+            self._end = error
             return None
 
     @property
     def close_reason(self) -> str:
-        """Say why the link closed."""
-        code = self._connection.close_code
-        known = _CLOSE_WORDS.get(code or 0) or self._connection.close_reason
-        return f"{known or 'connection closed'} (code {code})"
+        """Say why the link closed, once :meth:`receive` has returned ``None``."""
+        ours = self._code_of_ours
+        if ours in _OUR_REASONS:
+            return f"{_OUR_REASONS[ours]} (code {ours})"
+        if ours == _NO_PONG:
+            return "the server does not answer any more"
+        frame = self._end.rcvd if self._end is not None else None
+        return f"{frame.reason or 'connection closed'} (code {frame.code})" if frame else "connection lost"
+
+    @property
+    def trying_again_helps(self) -> bool:
+        """Whether the same text may fare better on a fresh link."""
+        return self._code_of_ours not in _OUR_REASONS
+
+    @property
+    def _code_of_ours(self) -> int | None:
+        """The close code, if it was this end that could not go on."""
+        end = self._end
+        return None if end is None or end.sent is None or end.rcvd_then_sent else end.sent.code
 
     async def close(self) -> None:
-        """Close the link, within about a second."""
-        await self._connection.close()
+        """Close the link, within two seconds, whether or not the other end agrees or reads."""
+        try:
+            await asyncio.wait_for(self._connection.close(), CLOSE_TIMEOUT_S + UNWRITABLE_S)
+        except asyncio.TimeoutError:
+            self._connection.transport.abort()
+            await self._connection.wait_closed()
 
 
-async def open_link(address: ServerAddress) -> Link:
+class _Connect(connect):
+    """Follows no redirect: the key is for the server that was named, and so is the address in messages."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        """Return the error as it is."""
+        return exc
+
+
+async def open_link(
+    address: ServerAddress, ping_interval_s: float = PING_INTERVAL_S, ping_timeout_s: float = PING_TIMEOUT_S
+) -> Link:
     """Connect.
 
     Raises:
         Unreachable: nothing answers, or the server is not well: later may be better.
         Refused: it answered no; trying again does not help.
+        ConfigError: the file of the private authority cannot be used.
 
     """
+    tls = _tls(address)
+    proxy = _proxy(address)
     try:
         return Link(
-            await connect(
+            await _Connect(
                 address.url,
                 additional_headers={"Authorization": f"Bearer {address.api_key}"}
                 if address.api_key
                 else None,
                 user_agent_header=f"nearfield/{version('nearfield')}",
                 compression=None,
-                proxy=None if address.is_near else True,
-                ssl=_tls(address),
+                proxy=proxy,
+                ssl=tls,
                 open_timeout=address.open_timeout_s,
-                ping_interval=PING_INTERVAL_S,
-                ping_timeout=PING_TIMEOUT_S,
+                ping_interval=ping_interval_s,
+                ping_timeout=ping_timeout_s,
                 close_timeout=CLOSE_TIMEOUT_S,
                 max_size=MAX_MESSAGE_BYTES,
             )
         )
-    except (OSError, WebSocketException, EOFError) as error:
-        raise _in_words(address, error) from error
+    except (OSError, asyncio.TimeoutError, WebSocketException, EOFError, ImportError) as error:
+        raise _in_words(address, proxy, error) from error
 
 
 def _tls(address: ServerAddress) -> ssl.SSLContext | None:
@@ -106,14 +154,19 @@ def _tls(address: ServerAddress) -> ssl.SSLContext | None:
     return context
 
 
-def _in_words(address: ServerAddress, error: Exception) -> SessionError:
+def _proxy(address: ServerAddress) -> str | None:
+    """Return what the system's settings say, which are not even asked about a server that is near."""
+    if address.is_near or urllib.request.proxy_bypass(urlsplit(address.url).netloc):
+        return None
+    return proxy_of(address, urllib.request.getproxies())
+
+
+def _in_words(address: ServerAddress, proxy: str | None, error: Exception) -> SessionError:
     url = address.url
+    shown = without_password(proxy or "")
     match error:
         case InvalidStatus():
-            status = error.response.status_code
-            if status in _STOPS:
-                return Refused(f"{url}: {_STOPS[status]}")
-            return Unreachable(f"{url}: the server answered HTTP {status}, try again later")
+            return _status_in_words(address, error)
         case ssl.SSLCertVerificationError():
             return Refused(
                 f"{url}: the certificate is not trusted ({error.verify_message}); "
@@ -121,16 +174,47 @@ def _in_words(address: ServerAddress, error: Exception) -> SessionError:
             )
         case ssl.SSLError():
             return Refused(f"{url}: no TLS there ({error.reason}); is it ws:// instead of wss://?")
+        case ImportError() | InvalidProxy():
+            return Refused(f"the proxy {shown} cannot be used: {error}; or name the server in NO_PROXY")
         case ProxyError():
-            proxies = urllib.request.getproxies()
-            proxy = proxies.get("https" if address.is_encrypted else "http") or proxies.get("all") or "?"
-            return Unreachable(f"cannot reach {url} through the proxy {proxy}: {error}")
+            reason = str(error.__cause__ or error)
+        case InvalidMessage() if isinstance(error.__cause__, EOFError):
+            # Port forwarders accept and hang up while what is behind them still starts.
+            reason = "it hangs up at once"
         case InvalidURI():
             return Refused(f"{url} is not a WebSocket address")
-        case InvalidHandshake() | WebSocketException() | EOFError():
+        case WebSocketException() | EOFError():
             return Refused(f"{url} answers, but is no speech server ({error})")
-        case TimeoutError():
+        case asyncio.TimeoutError() | TimeoutError():
             reason = f"no answer in {address.open_timeout_s:g} s"
-        case OSError():
-            reason = error.strerror or str(error)
+        case _:
+            reason = _reason(error)
+    if proxy:
+        return Unreachable(f"cannot reach {url} through the proxy {shown}: {reason}")
+    return _unreachable(url, reason)
+
+
+def _status_in_words(address: ServerAddress, error: InvalidStatus) -> SessionError:
+    status = error.response.status_code
+    if status in _STOPS:
+        return Refused(f"{address.url}: {_STOPS[status]}")
+    if 300 <= status < 400 and "Location" in error.response.headers:
+        target = error.response.headers["Location"]
+        return Refused(f"{address.url} sends on to {target} (HTTP {status}): if you trust it, set that URL")
+    if status in (408, 425) or status >= 500:
+        return _unreachable(address.url, f"the server answered HTTP {status}")
+    return Refused(f"{address.url} answers, but is no speech server (HTTP {status})")
+
+
+def _unreachable(url: str, reason: str) -> Unreachable:
     return Unreachable(f"cannot reach {url} ({reason}); start the demo with --demo")
+
+
+def _reason(error: Exception) -> str:
+    """Say what the system says, without the numbers and addresses that asyncio wraps it in."""
+    if not isinstance(error, OSError):
+        return str(error)
+    numbers = [error.errno] if error.errno and error.errno > 0 else re.findall(r"\[Errno (\d+)\]", str(error))
+    if not numbers or (error.strerror and not error.strerror.startswith("Connect call failed")):
+        return error.strerror or str(error)
+    return ", ".join(dict.fromkeys(os.strerror(int(n)) for n in numbers))

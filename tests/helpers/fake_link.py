@@ -22,6 +22,7 @@ class FakeLink:
         self.holds_back: asyncio.Event | None = None
         """While it is there and not set, nothing can be sent."""
         self.never_closes = False
+        self.fails_to_close: Exception | None = None
 
     @property
     def types(self) -> list[str]:
@@ -51,6 +52,8 @@ class FakeLink:
 
     async def close(self) -> None:
         self.is_closed = True
+        if self.fails_to_close is not None:
+            raise self.fails_to_close
         if self.never_closes:
             await asyncio.sleep(3600)
         self.bring(None)
