@@ -199,9 +199,29 @@ class Engine:
             self._worker.put(utterance.job, End())
 
     async def _send(self, utterance: Utterance) -> None:
-        """Have a decoder and a link, then send the text; nothing is awaited between that and the link."""
-        if self._active == [utterance]:
+        """Have a decoder and a link, send the text, and have its track played.
+
+        A changed default device is followed meanwhile: the first sound is later than the text.
+        """
+        is_first_try = utterance.job is None
+        output = asyncio.create_task(self._follow_device(self._active == [utterance]))
+        try:
+            await self._send_text(utterance)
+            await output
+            if is_first_try and utterance.job is not None and not utterance.is_done:
+                self._source.add(utterance.job.track)
+        finally:
+            output.cancel()
+
+    async def _follow_device(self, is_silent: bool) -> None:
+        if not is_silent:
+            return
+        try:
             await self._output.between_utterances()
+        except Exception:
+            log.exception("the default device could not be followed, the open one is used")
+
+    async def _send_text(self, utterance: Utterance) -> None:
         await self.prepared()
         if reason := self._patience.why_dropped(utterance.requested_s, self._clock()):
             raise Unreachable(reason)
@@ -229,7 +249,6 @@ class Engine:
             track = Track(self._source.rate_hz)
             utterance.job = SpeechJob(utterance.number, track, expected_s(utterance.text), utterance.sinks)
             self._worker.submit(utterance.job)
-            self._source.add(track)
         self._arrivals.begin(utterance)
         utterance.advance(Stage.WAITING)
         utterance.meter.text_was_sent(self._clock())
@@ -313,5 +332,5 @@ class Engine:
 
     def _on_task_end(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        if not task.cancelled() and isinstance(error := task.exception(), Exception):
             log.error("a task of the engine ended in an unexpected way", exc_info=error)

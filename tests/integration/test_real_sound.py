@@ -20,7 +20,9 @@ TEXT = "What is decoded here is what is heard here, and the file says the same."
 LSB = 1 / 32768
 
 
-async def test_what_is_heard_and_what_is_recorded_is_the_whole_decode_of_what_was_sent(tmp_path: Path) -> None:
+async def test_what_is_heard_and_what_is_recorded_is_the_whole_decode_of_what_was_sent(
+    tmp_path: Path,
+) -> None:
     """The monitor of the sink equals the WAV, and the WAV equals one decode of all frames that were sent."""
     path = tmp_path / "said.wav"
     with PrivatePulse() as pulse:
