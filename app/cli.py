@@ -6,8 +6,12 @@ Front ends are imported in their branches, so that a kiosk loads no window and `
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import logging
+import os
 import sys
+import threading
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -36,6 +40,9 @@ _FLAG_KEYS = {
 }
 
 
+_OF_THE_SERVER = ("server", "voice", "language", "task", "instructions", "seed", "checkpoint")
+
+
 class _Parser(argparse.ArgumentParser):
     """An argument parser whose errors list what is known."""
 
@@ -46,8 +53,30 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}{known}\ntry {self.prog} --help\n")
 
 
+def entry() -> NoReturn:
+    """Run the command and end the process.
+
+    A daemon thread that is still inside a library (importing torch, reading standard input) cannot be
+    ended, and the interpreter's clean-up would abort around it: then the process ends without that.
+    """
+    try:
+        code: Any = main()
+    except SystemExit as end:
+        code = end.code
+    if any(thread.daemon for thread in threading.enumerate()):
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else 1)
+    sys.exit(code)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0 well, 1 not well, 2 unusable, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a character gets its number, not a traceback.
+            stream.reconfigure(errors="backslashreplace")
     parser = _parser()
     options = _parse(parser, arguments)
     logging.basicConfig(
@@ -94,7 +123,7 @@ def _parser() -> _Parser:
         "--no-gui", action="store_true", help="kiosk: speak the lines of standard input, recover by itself"
     )
     _add_common(parser)
-    parser.set_defaults(run=_run_kiosk, parser=parser)
+    parser.set_defaults(run=_run_kiosk, parser=parser, verbose=0)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
     for name, add, help_text in (
         ("say", _add_say, "speak a sentence, or what comes through a pipe"),
@@ -132,7 +161,6 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     add("--config", type=Path, metavar="FILE", help="configuration file")
     add("--json", action="store_true", help="print one JSON object for each utterance")
     add("-v", "--verbose", action="count", help="log more; twice for everything")
-    parser.set_defaults(verbose=0) if parser.prog == "nearfield" else None
 
 
 def _adder(parser: argparse.ArgumentParser) -> Any:
@@ -144,11 +172,15 @@ def _adder(parser: argparse.ArgumentParser) -> Any:
 
 def _add_say(parser: argparse.ArgumentParser) -> None:
     _add_common(parser)
-    parser.add_argument("text", metavar="TEXT", help="what to say; - reads standard input line by line")
+    parser.add_argument(
+        "text", nargs="+", metavar="TEXT", help="what to say; - reads standard input line by line"
+    )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="write the sound to a WAV file as well"
     )
-    parser.add_argument("--no-play", action="store_true", help="only write the file")
+    parser.add_argument(
+        "--no-play", action="store_true", help="do not play: take the sound as fast as it comes"
+    )
     parser.set_defaults(run=_run_say)
 
 
@@ -193,6 +225,11 @@ def _count(text: str) -> int:
 
 def _config(options: argparse.Namespace) -> Config:
     given = vars(options)
+    overridden = [f"--{name.replace('_', '-')}" for name in _OF_THE_SERVER if name in given]
+    if given.get("demo") and overridden:
+        options.parser.error(
+            f"--demo has its own server, voice and decoder: leave out {', '.join(overridden)}"
+        )
     flags = {key: given.get(name) for name, key in _FLAG_KEYS.items()}
     return configuration.load(given.get("config"), flags=flags)
 
@@ -212,8 +249,9 @@ def _run_say(options: argparse.Namespace) -> int:
     from app.headless.say import SayRequest, one, run
     from app.headless.sources import lines_of
 
+    text = " ".join(options.text)
     request = SayRequest(
-        texts=(lambda: lines_of(sys.stdin)) if options.text == "-" else (lambda: one(options.text)),
+        texts=(lambda: lines_of(sys.stdin)) if text == "-" else (lambda: one(text)),
         output=options.output,
         demo=getattr(options, "demo", False),
         play=not options.no_play,
@@ -271,4 +309,4 @@ def _run_bench(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()

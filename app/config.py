@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 import platformdirs
@@ -19,6 +19,9 @@ import yaml
 from app.errors import ConfigError
 
 ENVIRONMENT_PREFIX = "NEARFIELD_"
+_OF_OTHERS = {"NEARFIELD_TORCH_INDEX"}
+"""Read by packaging/bootstrap.sh."""
+_TYPES = {"float": "a number", "int": "a whole number", "bool": "true or false", "str": "text"}
 _SHORT_NAMES = {"API_KEY": "SERVER_API_KEY", "SERVER": "SERVER_URL"}
 
 Seconds = Annotated[float, msgspec.Meta(ge=0.0, le=3600.0)]
@@ -65,11 +68,11 @@ class DecoderConfig:
 
     checkpoint: str = "Qwen/Qwen3-TTS-12Hz-0.6B-CustomVoice"
     """A folder with ``speech_tokenizer/``, that folder itself, or a repository id (``nearfield fetch``)."""
-    device: str = "cpu"
-    """``cpu`` or ``cuda``."""
+    device: Annotated[str, msgspec.Meta(pattern=r"^(cpu|cuda(:\d+)?)$")] = "cpu"
+    """``cpu``, ``cuda`` or ``cuda:N``."""
     threads: Count = 0
     """Threads of the decoder; 0 takes the CPUs this process may use."""
-    precision: Literal["exact", "auto", "fast"] = "exact"
+    precision: Annotated[str, msgspec.Meta(pattern="^(exact|auto|fast)$")] = "exact"
     """``exact`` is float32; ``auto`` takes what a short measurement finds faster and close enough; ``fast``
     is reduced wherever the machine has instructions for it."""
 
@@ -121,6 +124,7 @@ def load(
 
     """
     merged: dict[str, dict[str, Any]] = {name: {} for name in _sections()}
+    sources: dict[str, str] = {}
     for source, values in (
         (str(path or default_path()), _from_file(path)),
         ("the environment", _from_environment(os.environ if environment is None else environment)),
@@ -130,10 +134,11 @@ def load(
             section, _, key = dotted.partition(".")
             _check_known(source, section, key)
             merged[section][key] = value
+            sources[dotted] = source
     try:
         return msgspec.convert(merged, Config, strict=False)
     except msgspec.ValidationError as error:
-        raise ConfigError(_in_words(error)) from None
+        raise ConfigError(_in_words(error, sources)) from None
 
 
 def _sections() -> dict[str, type]:
@@ -191,15 +196,15 @@ def _from_file(path: Path | None) -> dict[str, Any]:
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Take ``NEARFIELD_SECTION_KEY``; names of no section are other programs' business."""
+    """Take ``NEARFIELD_SECTION_KEY``, and let nothing with our prefix pass that is none."""
     values = {}
     for name, value in environment.items():
-        if not name.startswith(ENVIRONMENT_PREFIX):
+        if not name.startswith(ENVIRONMENT_PREFIX) or name in _OF_OTHERS:
             continue
         rest = name.removeprefix(ENVIRONMENT_PREFIX)
         section, _, key = _SHORT_NAMES.get(rest, rest).lower().partition("_")
-        if section in _sections():
-            values[f"{section}.{key}"] = value
+        _check_section(f"the environment's {name}", section)
+        values[f"{section}.{key}"] = value
     return values
 
 
@@ -210,7 +215,9 @@ def _without_content(error: yaml.MarkedYAMLError) -> str:
     return f"{error.problem or error.context}{where}"
 
 
-def _in_words(error: msgspec.ValidationError) -> str:
+def _in_words(error: msgspec.ValidationError, sources: Mapping[str, str]) -> str:
     text, _, where = str(error).partition(" - at ")
     key = where.strip("`").removeprefix("$.")
-    return f"{key}: {text[0].lower()}{text[1:]}" if key else text
+    for name, words in _TYPES.items():
+        text = text.replace(f"`{name}`", words).replace(f"`{name} | null`", words)
+    return f"{sources.get(key, 'the configuration')}: {key}: {text[0].lower()}{text[1:]}"

@@ -46,3 +46,5 @@ class OutputError(NearfieldError):
 
 class RecordingError(NearfieldError):
     """A sound file that cannot be written; the text names the path and the reason."""
+
+    exit_code = 2

@@ -8,7 +8,8 @@
     ├── SpecMismatchError      the server speaks another codec than the loaded decoder
     ├── CodesError             codes that no decoder may see (also a ValueError)
     ├── TapeError              a file that is not a tape
-    └── CheckpointError        a checkpoint that cannot be found, fetched, checked or loaded
+    ├── CheckpointError        a checkpoint that cannot be found, fetched, checked or loaded
+    └── BenchError             a measurement that cannot be made
 """
 
 from __future__ import annotations
@@ -49,3 +50,9 @@ class TapeError(DecoderError):
 
 class CheckpointError(DecoderError):
     """A checkpoint that cannot be used; the text names path, size and the first tensor that does not fit."""
+
+    exit_code = 2
+
+
+class BenchError(DecoderError):
+    """A measurement that cannot be made; the text says what is missing and how to get it."""

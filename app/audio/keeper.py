@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from app.audio.null import NullOutput
+from app.audio.null import NOTHING, NullOutput
 from app.audio.output import BufferedSource, OpenError, Output, OutputInfo, SampleSource
 from app.audio.sound_server import likely_cause, sound_fingerprint
 from app.audio.watch import DeviceWatch, ReopenPolicy
@@ -289,6 +289,7 @@ def _as_log_line(event: OutputEvent) -> tuple[int, str]:
     text = f'sound goes to "{info.name}" at {info.rate_hz} Hz'
     if info.note:
         text += f"; {info.note}"
-    if not info.audible:
+    if not info.audible and info.name != NOTHING:
         text += "; nobody can hear it: the sound server has only a dummy output"
-    return (logging.INFO if info.audible and not info.note else logging.WARNING), text
+    as_wished = (info.audible or info.name == NOTHING) and not info.note
+    return (logging.INFO if as_wished else logging.WARNING), text

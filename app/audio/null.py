@@ -19,6 +19,10 @@ _TOO_LATE_S = 1.0
 _CLOSE_WITHIN_S = 1.5
 
 
+NOTHING = "none"
+"""The name of the output that is no device."""
+
+
 class NullOutput:
     """Where the samples go when nobody can hear them; name ``none``, not audible.
 
@@ -46,7 +50,7 @@ class NullOutput:
         self._last_callback_s = clock()
         self._failure: BaseException | None = None
         self._info = OutputInfo(
-            name="none",
+            name=NOTHING,
             rate_hz=source.rate_hz,
             channels=1,
             latency_s=_BLOCK_S if paced else 0.0,

@@ -56,7 +56,7 @@ def sound_fingerprint() -> object:
     return default_sink(), cards
 
 
-def likely_cause(environ: Mapping[str, str] | None = None) -> str:
+def likely_cause(environ: Mapping[str, str] | None = None, runtime_folders: Path = Path("/run/user")) -> str:
     """Why there may be no sound device here, as advice; empty where nothing looks wrong."""
     environ = os.environ if environ is None else environ
     if not sys.platform.startswith("linux"):
@@ -67,6 +67,8 @@ def likely_cause(environ: Mapping[str, str] | None = None) -> str:
     if "PULSE_SERVER" in environ:
         return f"PULSE_SERVER is {environ['PULSE_SERVER']}: check that a sound server answers there"
     runtime_dir = environ.get("XDG_RUNTIME_DIR")
+    if not runtime_dir and not (runtime_folders / str(os.getuid())).exists():
+        return "this machine seems to have neither a sound card nor a sound server; sound can go to a file"
     if not runtime_dir:
         return (
             "XDG_RUNTIME_DIR is not set, so the sound server cannot be found: run as a user service "

@@ -23,26 +23,27 @@ class WavWriter:
     """A 16-bit mono WAV file, written in place.
 
     Every `write` appends the samples, then brings the header up to date, so whatever ends the
-    process leaves a file that lacks one write at most. An existing file is replaced. After a
-    RecordingError the writer ignores further samples: tell the user once and play on.
+    process leaves a file that lacks one write at most. An existing file is replaced by the first
+    write and not before; a recording without a sample leaves no new file. After a RecordingError the
+    writer ignores further samples: tell the user once and play on.
     """
 
     def __init__(
         self, path: str | os.PathLike[str], rate_hz: int = 24_000, *, most_data_bytes: int = _MOST_DATA_BYTES
     ) -> None:
-        """Create the file. Raises RecordingError if that is not possible."""
-        self._path = Path(path)
-        self._rate_hz = rate_hz
+        """Open the file for writing. Raises RecordingError if that is not possible."""
+        self.path = Path(path)
+        self.rate_hz = rate_hz
         self._most_data_bytes = most_data_bytes
         self._data_bytes = 0
         self._clipped_samples = 0
         self._file: int | None = None
         try:
-            if self._path.exists() and stat.S_ISFIFO(self._path.stat().st_mode):
+            if self.path.exists() and stat.S_ISFIFO(self.path.stat().st_mode):
                 # Opening it would block, and the header could not be brought up to date.
-                raise RecordingError(f"cannot record to {self._path}: it is a pipe; name a file")
-            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _O_BINARY, 0o666)
-            self._write_all(self._header())
+                raise RecordingError(f"cannot record to {self.path}: it is a pipe; name a file")
+            self._is_new = not self.path.exists()
+            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | _O_BINARY, 0o666)
         except OSError as error:
             raise self._failed(error) from error
 
@@ -77,7 +78,7 @@ class WavWriter:
         if len(fits) < len(data):
             self.close()
             raise RecordingError(
-                f"stopped recording to {self._path}: a WAV file cannot grow beyond 4 GiB; what is in it is "
+                f"stopped recording to {self.path}: a WAV file cannot grow beyond 4 GiB; what is in it is "
                 "whole, name another file for the rest"
             )
 
@@ -86,6 +87,8 @@ class WavWriter:
         if self._file is not None:
             file, self._file = self._file, None
             os.close(file)
+            if self._is_new and not self._data_bytes:
+                self.path.unlink(missing_ok=True)
 
     def __enter__(self) -> WavWriter:
         return self
@@ -104,6 +107,9 @@ class WavWriter:
 
     def _append(self, data: bytes) -> None:
         assert self._file is not None
+        if not self._data_bytes:
+            self._write_all(self._header())
+            os.ftruncate(self._file, _HEADER_BYTES)
         end = _HEADER_BYTES + self._data_bytes
         # The header's first bytes stay, only its two sizes change: there is no moment without one.
         os.lseek(self._file, end, os.SEEK_SET)
@@ -140,8 +146,8 @@ class WavWriter:
             16,
             1,  # PCM
             1,  # channel
-            self._rate_hz,
-            self._rate_hz * 2,
+            self.rate_hz,
+            self.rate_hz * 2,
             2,
             16,
             b"data",
@@ -162,7 +168,7 @@ class WavWriter:
             errno.ENOSPC: "the disk is full; free some space",
         }
         reason = reasons.get(error.errno or 0, error.strerror or str(error))
-        return RecordingError(f"cannot record to {self._path}: {reason}")
+        return RecordingError(f"cannot record to {self.path}: {reason}")
 
 
 # Windows would otherwise turn every byte 10 into two.

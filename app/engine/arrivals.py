@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 
@@ -49,8 +51,15 @@ class Arrivals:
         self._receiving: Utterance | None = None
         self._to_our_rate = _ToRate(rate_hz)
         self._mode = wire.Mode.UNKNOWN
+        self._mode_known = asyncio.Event()
         self._told_mode = ""
         self._anomalies_told: set[AnomalyKind] = set()
+
+    async def mode(self, wait_s: float) -> wire.Mode:
+        """Return who decodes, as soon as the server has said it, or after ``wait_s``."""
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._mode_known.wait(), wait_s)
+        return self._mode
 
     def begin(self, utterance: Utterance) -> None:
         """From here on what the session tells is of ``utterance``."""
@@ -119,10 +128,12 @@ class Arrivals:
             self._receiving.link_lost = event.trying_again_helps
         if event.state is not LinkState.READY:
             self._mode = wire.Mode.UNKNOWN
+            self._mode_known.clear()
         self._tell(LinkStatus(event.state, self._mode, event.detail, event.retry_in_s))
 
     def _on_mode(self, event: wire.ModeKnown) -> None:
         self._mode = event.mode
+        self._mode_known.set()
         self._tell(LinkStatus(LinkState.READY, event.mode, event.reason))
         # A stock server is left and probed anew after every stop: that is worth telling once.
         if event.mode is wire.Mode.PCM and event.reason != self._told_mode:

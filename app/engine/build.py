@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from app.audio.devices import DeviceChoice
 from app.audio.keeper import OutputEvent, OutputKeeper, OutputLost, OutputMissing, OutputOpened
 from app.audio.null import NullOutput
 from app.audio.output import Output, SampleSource
-from app.config import Config
+from app.config import Config, DecoderConfig
 from app.engine.engine import Engine, Parts, SoundOutput
 from app.engine.events import EngineEvent, Notice, OutputChanged, Severity
 from app.errors import ConfigError
 from app.playback.chunk_policy import StartBuffer
 from app.playback.decode_worker import DecodeWorker
 from app.playback.decoder import Decoder
+from app.playback.facts import DecodeFact, DeviceMissing
 from app.playback.pcm_source import PcmSource
 from app.session.address import server_address
 from app.session.session import Session
+from decoder.errors import CheckpointError
+from decoder.spec import CodecSpec
 from decoder.streaming.config import CodecConfig
 from decoder.streaming.location import CONFIG_NAME, find_checkpoint
 from decoder.wire.messages import SessionConfig
 from decoder.wire.rules import config_fault
+
+_OpenDecoder = Callable[[Callable[[DecodeFact], None]], Decoder]
 
 
 def build(config: Config, *, audible: bool = True, paced: bool = True) -> Engine:
@@ -33,11 +37,10 @@ def build(config: Config, *, audible: bool = True, paced: bool = True) -> Engine
 
     Raises:
         ConfigError: a value that cannot be used.
-        CheckpointError: there is no usable checkpoint.
+        CheckpointError: the checkpoint that was asked for is not there.
 
     """
-    folder = find_checkpoint(config.decoder.checkpoint)
-    spec = CodecConfig.from_file(folder / CONFIG_NAME).spec
+    spec, open_decoder = _decoder(config)
     address = server_address(
         config.server.url,
         config.server.api_key,
@@ -48,7 +51,7 @@ def build(config: Config, *, audible: bool = True, paced: bool = True) -> Engine
     start_buffer = StartBuffer(config.audio.start_buffer_s)
     parts = Parts(
         session=lambda on_event: Session(address, spec, on_event),
-        worker=lambda emit: DecodeWorker(_decoder_opener(config, folder), emit, start_buffer),
+        worker=lambda emit: DecodeWorker(lambda: open_decoder(emit), emit, start_buffer),
         output=lambda source, tell: _output(config, source, tell, audible, paced),
         source=PcmSource(spec.sample_rate_hz, config.audio.lead_in_s),
     )
@@ -76,8 +79,21 @@ def session_config(config: Config) -> SessionConfig:
     return message
 
 
-def _decoder_opener(config: Config, folder: Path) -> Callable[[], Decoder]:
-    def open_decoder() -> Decoder:
+def _decoder(config: Config) -> tuple[CodecSpec, _OpenDecoder]:
+    """Return the codec and what loads its decoder.
+
+    A checkpoint that was asked for must be there. Where none was named, the default one is missed only when
+    it is needed: a server that decodes itself needs none, and an unreachable one is the more urgent news.
+    """
+    try:
+        folder = find_checkpoint(config.decoder.checkpoint)
+        spec = CodecConfig.from_file(folder / CONFIG_NAME).spec
+    except CheckpointError as error:
+        if config.decoder.checkpoint != DecoderConfig().checkpoint:
+            raise
+        return CodecSpec(), _failing(error)
+
+    def open_decoder(emit: Callable[[DecodeFact], None]) -> Decoder:
         # Here, in the decode thread, torch is imported, which takes seconds.
         from decoder.streaming import load_decoder
 
@@ -88,8 +104,17 @@ def _decoder_opener(config: Config, folder: Path) -> Callable[[], Decoder]:
             threads=settings.threads or None,
             precision=settings.precision,
         )
+        if not decoder.device.startswith(settings.device):
+            emit(DeviceMissing(settings.device, decoder.device))
         decoder.prepare_thread()
         return decoder
+
+    return spec, open_decoder
+
+
+def _failing(error: CheckpointError) -> _OpenDecoder:
+    def open_decoder(emit: Callable[[DecodeFact], None]) -> Decoder:
+        raise error
 
     return open_decoder
 

@@ -10,6 +10,7 @@ from app.engine.events import DecoderState, EngineEvent, Notice, Severity
 from app.engine.utterance import Utterance
 from app.errors import NearfieldError
 from app.playback import facts
+from decoder.errors import DecoderError
 from decoder.wire.events import Outcome
 
 
@@ -28,6 +29,7 @@ class Decoding:
         self._on_failure = on_failure
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ready: asyncio.Future[None] | None = None
+        self._missing: facts.DeviceMissing | None = None
 
     def start(self) -> None:
         """Wait for the decoder from now on; called before the decode thread is started."""
@@ -39,7 +41,8 @@ class Decoding:
         """Wait until the decoder is warm.
 
         Raises:
-            NearfieldError: it cannot be loaded, or the engine was closed.
+            NearfieldError: the engine was closed, or it cannot be loaded.
+            DecoderError: it cannot be loaded.
 
         """
         assert self._ready is not None, "the engine is started first"
@@ -62,9 +65,14 @@ class Decoding:
         match fact:
             case facts.DecoderReady():
                 self._on_ready(fact)
+            case facts.DeviceMissing():
+                self._missing = fact
             case facts.DecoderBroken():
                 self._tell(DecoderState(False, str(fact.error)))
-                self._settle(NearfieldError(str(fact.error)))
+                known = isinstance(fact.error, NearfieldError | DecoderError)
+                self._settle(
+                    fact.error if known else NearfieldError(f"the decoder cannot be loaded: {fact.error}")
+                )
             case _:
                 utterance = next((u for u in self._active if u.number == fact.utterance), None)
                 if utterance is not None:
@@ -93,12 +101,17 @@ class Decoding:
     def _on_ready(self, fact: facts.DecoderReady) -> None:
         detail = f"loaded in {fact.load_s:.1f} s, warm in {fact.warm_up_s:.1f} s, RTF {fact.rtf:.2f}"
         self._tell(DecoderState(True, detail, fact.rtf))
+        if (missing := self._missing) is not None:
+            text = (
+                f"{missing.wanted} was asked for and is not there: {missing.used} decodes, RTF {fact.rtf:.2f}"
+            )
+            self._tell(Notice(Severity.WARNING, text))
         if fact.rtf > 1:
             text = f"this machine decodes slower than real time (RTF {fact.rtf:.2f}): speech starts later"
             self._tell(Notice(Severity.WARNING, text))
         self._settle(None)
 
-    def _settle(self, error: NearfieldError | None) -> None:
+    def _settle(self, error: Exception | None) -> None:
         if self._ready is None or self._ready.done():
             return
         if error is None:
@@ -106,3 +119,10 @@ class Decoding:
         else:
             self._ready.set_exception(error)
             self._ready.exception()  # told here; waiting for it later tells again
+
+
+def _as_told(error: Exception) -> Exception:
+    """Return ``error`` if it was raised on purpose, with its exit code, or put it in words."""
+    if isinstance(error, NearfieldError | DecoderError):
+        return error
+    return NearfieldError(f"the decoder cannot be loaded: {error}")

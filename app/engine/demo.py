@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import assets
-from app.config import Config
+from app.config import Config, VoiceConfig
 from server.emulator import Emulator, demo_talker
 
 
@@ -22,5 +22,5 @@ async def demo_server(config: Config) -> AsyncIterator[tuple[Config, str | None]
     async with Emulator(talker) as emulator:
         server = replace(config.server, url=emulator.url, api_key="")
         decoder = replace(config.decoder, checkpoint=str(assets.folder("demo_voice")))
-        voice = type(config.voice)()
+        voice = VoiceConfig()
         yield replace(config, server=server, decoder=decoder, voice=voice), talker.notice

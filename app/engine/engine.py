@@ -35,8 +35,9 @@ from app.metrics.meter import Meter
 from app.playback.speech_job import End, PcmSink, SpeechJob
 from app.playback.track import Track
 from app.text import clean, is_speakable
+from decoder.errors import DecoderError
 from decoder.wire.budget import expected_s
-from decoder.wire.events import Outcome
+from decoder.wire.events import Mode, Outcome
 from decoder.wire.messages import SessionConfig
 
 __all__ = ["Engine", "Parts", "SoundOutput"]
@@ -44,6 +45,8 @@ __all__ = ["Engine", "Parts", "SoundOutput"]
 log = logging.getLogger("nearfield.engine")
 
 CLOSE_S = 2.0
+MODE_S = 2.0
+"""How long a server without a decoder on this side may take to say that it decodes itself."""
 TRIES = 2
 """A text that was lost with its link before anything came of it is sent once more, then dropped."""
 
@@ -93,7 +96,7 @@ class Engine:
         self._spawn(self._monitor())
 
     async def connect(self) -> None:
-        """Connect to the server now rather than with the first text.
+        """Connect to the server now rather than with the first text; may precede :meth:`start`.
 
         Raises:
             SessionError: it cannot be reached, or it refuses.
@@ -103,13 +106,18 @@ class Engine:
         await self._session.ensure_ready(self._session_config)
 
     async def prepared(self) -> None:
-        """Wait until the decoder is warm.
+        """Wait until the decoder is warm, or is not needed because the server decodes.
 
         Raises:
-            NearfieldError: it cannot be loaded, or the engine was closed.
+            NearfieldError: the engine was closed, or the decoder cannot be loaded.
+            DecoderError: the decoder cannot be loaded.
 
         """
-        await self._decoding.prepared()
+        try:
+            await self._decoding.prepared()
+        except (NearfieldError, DecoderError):
+            if self._closing or await self._arrivals.mode(MODE_S) is not Mode.PCM:
+                raise
 
     def speak(self, text: str, sinks: Sequence[PcmSink] = ()) -> asyncio.Future[UtteranceDone]:
         """Queue ``text``; the future ends when the last of it was heard, however it ended.
@@ -174,11 +182,12 @@ class Engine:
         while True:
             await self._wait_for(lambda: bool(self._waiting) and len(self._active) < 2)
             utterance = self._waiting.popleft()
+            utterance.follows = self._active[-1] if self._active else None
             self._active.append(utterance)
             self._changed.set()
             try:
                 await self._speak(utterance)
-            except NearfieldError as error:
+            except (NearfieldError, DecoderError) as error:
                 self._fail(utterance, str(error))
             except Exception as error:
                 log.exception("utterance %d ended in an unexpected way", utterance.number)
@@ -222,13 +231,17 @@ class Engine:
             log.exception("the default device could not be followed, the open one is used")
 
     async def _send_text(self, utterance: Utterance) -> None:
+        await self._reach(utterance)
         await self.prepared()
+        await self._reach(utterance)  # at once, unless the link was lost meanwhile
+        if not utterance.is_done:
+            self._begin(utterance)
+
+    async def _reach(self, utterance: Utterance) -> None:
         if reason := self._patience.why_dropped(utterance.requested_s, self._clock()):
             raise Unreachable(reason)
         give_up_s = self._patience.give_up_s(utterance.requested_s)
         await self._session.ensure_ready(self._session_config, give_up_s)
-        if not utterance.is_done:
-            self._begin(utterance)
 
     async def _unless_stopped(self, utterance: Utterance, work: Coroutine[Any, Any, None]) -> None:
         """Do ``work``, but only until the utterance is stopped."""
@@ -287,6 +300,7 @@ class Engine:
             return
         self._hearing.measure(utterance)
         utterance.advance(Stage.DONE)
+        utterance.follows = None
         self._arrivals.end(utterance)
         utterance.received.set()
         with contextlib.suppress(ValueError):

@@ -57,6 +57,8 @@ class Hearing:
         if utterance.job is None:
             return
         track = utterance.job.track
+        if utterance.follows is not None and utterance.follows.job is not None:
+            utterance.meter.follows(utterance.follows.job.track.finished_dac_s)
         utterance.meter.sound_was_heard(
             track.first_read_s, track.first_dac_s, track.buffered_s, track.underruns, track.gap_s
         )

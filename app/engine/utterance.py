@@ -32,6 +32,8 @@ class Utterance:
     reason: str = ""
     link_lost: bool = False
     """Its link ended while it was received, in a way that a fresh link may spare it."""
+    follows: Utterance | None = None
+    """The one whose sound comes before, if that was not over when this one was begun."""
     decoded: bool = False
     """Nothing more of it will come from the decode thread."""
 

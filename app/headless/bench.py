@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from app.headless.show import kilobytes
-
 if TYPE_CHECKING:
     from decoder.streaming.bench.report import BackendReport, BenchReport
     from decoder.streaming.tune import Choice
@@ -94,13 +92,11 @@ def _bench(options: BenchOptions, tell: Callable[[str], None]) -> BenchReport:
 
 
 def _tune(options: BenchOptions) -> Choice:
-    from decoder.streaming.bench.subject import checkpoint_folder
-    from decoder.streaming.checkpoint import load_checkpoint
+    from decoder.streaming.bench.subject import checkpoint_folder, load_weights
     from decoder.streaming.tune import choose
 
     with checkpoint_folder(options.checkpoint) as (folder, _):
-        decoder = load_checkpoint(folder).to(options.device)
-        return choose(decoder, threads=options.threads, redo=True)
+        return choose(load_weights(folder, options.device), threads=options.threads, redo=True)
 
 
 @contextlib.contextmanager
@@ -133,12 +129,13 @@ def show(report: BenchReport, out: Console) -> None:
 
 
 def _step_table(backend: BackendReport) -> Table:
-    columns = ("step", "median ms", "p95 ms", "RTF", "GFLOP/s", "of peak", "runs")
+    columns = ("step", "median ms", "p95 ms", "CPU ms", "RTF", "GFLOP/s", "of peak", "runs")
     rows = [
         (
             f"{row.frames} frames" if row.frames > 1 else "1 frame",
             f"{row.median_ms:.1f}",
             f"{row.p95_ms:.1f}",
+            f"{row.cpu_ms:.1f}",
             f"{row.rtf:.3f}",
             f"{row.gflop_per_s:.0f}",
             "" if row.peak_share is None else f"{row.peak_share:.0%}",
@@ -152,7 +149,7 @@ def _step_table(backend: BackendReport) -> Table:
 def _backend_lines(backend: BackendReport) -> list[str]:
     lines = [
         f"SNR {backend.snr_db:.0f} dB against the float32 whole forward; "
-        f"state {kilobytes(backend.state_bytes)} an utterance"
+        f"state {backend.state_bytes / 1e6:.1f} MB an utterance"
     ]
     if (found := backend.footprint) is not None:
         lines.append(
@@ -165,10 +162,17 @@ def _backend_lines(backend: BackendReport) -> list[str]:
 
 def _official_table(report: BenchReport) -> Table:
     rows = [
-        (row.name, f"{row.median_ms:.0f}", f"{row.p95_ms:.0f}", f"{row.rtf:.2f}", str(row.samples))
+        (
+            row.name,
+            f"{row.median_ms:.0f}",
+            f"{row.p95_ms:.0f}",
+            f"{row.cpu_ms:.0f}",
+            f"{row.rtf:.2f}",
+            str(row.samples),
+        )
         for row in report.official
     ]
-    return _table("compared with", ("", "median ms", "p95 ms", "RTF", "runs"), rows)
+    return _table("compared with", ("", "median ms", "p95 ms", "CPU ms", "RTF", "runs"), rows)
 
 
 def _streams_table(report: BenchReport) -> Table:
@@ -185,12 +189,13 @@ def _goal_table(report: BenchReport) -> Table:
         (
             goal.name,
             f"{goal.value:.3g} {goal.unit}",
+            "" if goal.undisturbed is None else f"{goal.undisturbed:.3g}",
             f"{'≥' if goal.unit == 'dB' else '≤'} {goal.target:g} {goal.unit}",
             "reached" if goal.reached else "missed",
         )
         for goal in report.goals
     ]
-    return _table("goals", ("", "measured", "target", ""), rows)
+    return _table("goals", ("", "medians", "fastest runs", "target", ""), rows)
 
 
 def _show_choice(choice: Choice, out: Console, as_json: bool) -> None:

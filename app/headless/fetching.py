@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decoder.streaming.fetch import fetch
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -12,6 +11,8 @@ from rich.progress import (
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
+
+from decoder.streaming.fetch import fetch
 
 
 def run(repo: str, revision: str | None) -> int:

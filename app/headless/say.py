@@ -11,7 +11,7 @@ from pathlib import Path
 from app.audio.wav import WavWriter
 from app.config import Config
 from app.headless.show import Display
-from app.headless.speaking import running_engine, speak_texts, until_interrupted
+from app.headless.speaking import open_engine, speak_texts, until_interrupted
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,25 @@ def run(config: Config, request: SayRequest, display: Display) -> int:
 async def _say(config: Config, request: SayRequest, display: Display) -> int:
     with ExitStack() as files:
         sinks = [files.enter_context(WavWriter(request.output))] if request.output else []
-        async with running_engine(
+        async with open_engine(
             config, display, demo=request.demo, audible=request.play, paced=request.play
         ) as engine:
+            # The server first: without it there is no need to wait for the decoder.
             await engine.connect()
+            await engine.start()
             await engine.prepared()
-            return await speak_texts(engine, request.texts(), display, sinks)
+            code = await speak_texts(engine, request.texts(), display, sinks)
+        for wav in sinks:
+            _tell_recording(wav, display)
+        return code
+
+
+def _tell_recording(wav: WavWriter, display: Display) -> None:
+    if not wav.samples:
+        return
+    display.say(f"wrote {wav.path} ({wav.samples / wav.rate_hz:.2f} s)")
+    if wav.clipped_samples:
+        display.say(f"{wav.clipped_samples} samples in it were beyond full scale and are cut")
 
 
 async def one(text: str) -> AsyncIterator[str]:

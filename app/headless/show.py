@@ -29,7 +29,7 @@ _NOT_YET = "–"
 
 
 class Display(Protocol):
-    """Shows engine events; used as a context so that a terminal is left tidy."""
+    """Shows engine events."""
 
     def show(self, event: EngineEvent) -> None:
         """Take the next event."""
@@ -82,7 +82,9 @@ class JsonDisplay(PlainDisplay):
     def show(self, event: EngineEvent) -> None:
         """Print results as JSON."""
         if isinstance(event, UtteranceDone):
-            self._print(json.dumps(as_dict(event), ensure_ascii=False))
+            # Escapes are JSON wherever the characters themselves cannot be written.
+            can_write_all = (self._out.encoding or "").lower().replace("-", "") == "utf8"
+            self._print(json.dumps(as_dict(event), ensure_ascii=not can_write_all))
         else:
             super().show(event)
 
@@ -112,7 +114,7 @@ class LiveDisplay:
                 self.say(f"{event.severity.value}: {event.text}")
             case DecoderState() if not event.ready:
                 self.say(f"decoder: {event.detail}")
-            case LinkStatus() if event.state is not LinkState.CONNECTING:
+            case LinkStatus() if event.state is LinkState.READY or self._live is not None:
                 self._print(f"server: {event.detail}", style="dim")
             case OutputChanged() if event.info is not None:
                 self._print(f"sound: {event.info.name}", style="dim")
@@ -158,13 +160,16 @@ def result_lines(done: UtteranceDone) -> list[str]:
             ("server", parts.server_s),
             ("hold", parts.hold_s),
             ("decode", parts.decode_s),
+            *([("behind the text before", parts.behind_s)] if parts.behind_s else []),
             ("ring", parts.ring_s),
             ("device", parts.device_s),
         )
-        sum_of = " + ".join(f"{name} {milliseconds(value)}" for name, value in terms)
+        sum_of = " + ".join(
+            f"{name} {milliseconds(value)}" for name, value in terms if name != "behind" or value
+        )
         lines.append(f"  TTFA {milliseconds(report.ttfa_s)} = {sum_of}")
         lines.append(
-            f"  before the text was sent {milliseconds(report.connect_s)}, "
+            f"  before the text was sent {milliseconds(report.before_sent_s)}, "
             f"leading silence {milliseconds(report.leading_silence_s)}, slowest part: {parts.slowest()}"
         )
     if report.audio_s:

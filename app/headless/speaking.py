@@ -19,15 +19,15 @@ from decoder.wire.events import Outcome
 
 EXIT_OK = 0
 EXIT_FAILED = 1
-EXIT_UNUSABLE = 2
 EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
 
 
 @contextlib.asynccontextmanager
-async def running_engine(
+async def open_engine(
     config: Config, display: Display, *, demo: bool, audible: bool = True, paced: bool = True
 ) -> AsyncIterator[Engine]:
-    """Run an engine, with the embedded server in front of it if ``demo``."""
+    """Make an engine, with the embedded server in front of it if ``demo``; the block starts it."""
     async with contextlib.AsyncExitStack() as stack:
         if demo:
             config, notice = await stack.enter_async_context(demo_server(config))
@@ -36,7 +36,6 @@ async def running_engine(
         engine = build(config, audible=audible, paced=paced)
         engine.subscribe(display.show)
         stack.push_async_callback(engine.aclose)
-        await engine.start()
         yield engine
 
 
@@ -71,25 +70,25 @@ async def until_interrupted(work: Callable[[], Awaitable[int]]) -> int:
     """Run ``work``; SIGINT and SIGTERM cancel it, and it ends as its clean-up allows."""
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(work())
-    interrupted = False
+    exit_code: int | None = None
 
-    def interrupt() -> None:
-        nonlocal interrupted
-        interrupted = True
+    def interrupt(code: int) -> None:
+        nonlocal exit_code
+        exit_code = code
         task.cancel()
 
     handled = []
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number, code in ((signal.SIGINT, EXIT_INTERRUPTED), (signal.SIGTERM, EXIT_TERMINATED)):
         # Loops without signal handlers (Windows) raise KeyboardInterrupt by themselves.
         with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-            loop.add_signal_handler(number, interrupt)
+            loop.add_signal_handler(number, interrupt, code)
             handled.append(number)
     try:
         return await task
     except asyncio.CancelledError:
-        if interrupted:
-            return EXIT_INTERRUPTED
-        raise
+        if exit_code is None:
+            raise
+        return exit_code
     finally:
         for number in handled:
             loop.remove_signal_handler(number)

@@ -33,6 +33,7 @@ class Meter:
     lowest_buffer_s: float | None = None
     underruns: int = 0
     gap_s: float = 0.0
+    previous_finished_dac_s: float | None = None
 
     def text_was_sent(self, at_s: float) -> None:
         """Note that the text left; TTFA runs from the last time it did."""
@@ -62,6 +63,20 @@ class Meter:
         if self.first_decode_started_s is None:
             self.first_decode_started_s = self.first_decode_ended_s = at_s
 
+    def follows(self, finished_dac_s: float | None) -> None:
+        """Note when the last sample of the utterance before has left the DAC, once that is known."""
+        self.previous_finished_dac_s = finished_dac_s
+
+    def _behind_s(self) -> float | None:
+        """Return how much of the way to the first sample was waiting for the utterance before."""
+        if self.first_decode_ended_s is None or self.first_read_s is None or self.first_dac_s is None:
+            return None
+        if self.previous_finished_dac_s is None:
+            return 0.0
+        # What is read follows what was read before: the device's latency is not waiting.
+        turn_s = self.previous_finished_dac_s - (self.first_dac_s - self.first_read_s)
+        return max(0.0, min(turn_s, self.first_read_s) - self.first_decode_ended_s)
+
     def sound_was_heard(
         self,
         first_read_s: float | None,
@@ -82,11 +97,14 @@ class Meter:
 
     def report(self) -> Report:
         """Return the numbers as they stand."""
+        behind_s = self._behind_s()
+        ready_to_read_s = _between(self.first_decode_ended_s, self.first_read_s)
         parts = LatencyParts(
             server_s=_between(self.text_sent_s, self.first_arrival_s),
             hold_s=_between(self.first_arrival_s, self.first_decode_started_s),
             decode_s=_between(self.first_decode_started_s, self.first_decode_ended_s),
-            ring_s=_between(self.first_decode_ended_s, self.first_read_s),
+            behind_s=behind_s,
+            ring_s=None if ready_to_read_s is None or behind_s is None else ready_to_read_s - behind_s,
             device_s=_between(self.first_read_s, self.first_dac_s),
         )
         audio_s = self.samples / self.rate_hz
@@ -94,7 +112,7 @@ class Meter:
         return Report(
             ttfa_s=_between(self.text_sent_s, self.first_dac_s),
             parts=parts,
-            connect_s=_between(self.requested_s, self.text_sent_s) or 0.0,
+            before_sent_s=_between(self.requested_s, self.text_sent_s) or 0.0,
             leading_silence_s=self.leading_silence_s,
             rtf=self.decode_s / decoded_s if decoded_s else None,
             frames=self.frames,

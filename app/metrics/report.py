@@ -16,14 +16,19 @@ class LatencyParts:
     """From the first frame received to the start of the first chunk's decoding."""
     decode_s: float | None = None
     """From the start to the end of the first chunk's decoding; 0 if the server decodes."""
+    behind_s: float | None = None
+    """From the first samples ready, or the text sent, to the end of the utterance heard before; 0 if there
+    was none: a text that follows another is fetched early and waits for its turn."""
     ring_s: float | None = None
-    """From the first samples ready to the callback that takes them: mostly the start buffer filling."""
+    """From then to the callback that takes the first samples: mostly the start buffer filling."""
     device_s: float | None = None
     """From that callback to the DAC, as the device reports it."""
 
     def slowest(self) -> str | None:
-        """Return the name of the largest part, once all are known."""
+        """Return the name of the largest part, once all are known; waiting for one's turn is not slow."""
         parts = asdict(self)
+        if parts.pop("behind_s") is None:
+            return None
         if any(value is None for value in parts.values()):
             return None
         return max(parts, key=lambda name: parts[name]).removesuffix("_s")
@@ -36,8 +41,8 @@ class Report:
     ttfa_s: float | None
     """Time to first audio: from the text sent to the DAC time of the first sample."""
     parts: LatencyParts
-    connect_s: float
-    """From the request to the text sent: connecting, and waiting for the previous utterance."""
+    before_sent_s: float
+    """From the request to the text sent: connecting, and the texts before it."""
     leading_silence_s: float | None
     """From the first sample to the first one beyond -50 dBFS: what TTFA does not show and one hears."""
     rtf: float | None

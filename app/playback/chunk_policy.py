@@ -71,6 +71,22 @@ def next_chunk_frames(
 
 
 @dataclass
+class Waits:
+    """How long one utterance's packets let wait; one object an utterance."""
+
+    longest_s: float = 0.0
+    usual_s: float = 0.0
+    """The second longest: one stall of a link teaches nothing, a second one is how the link is."""
+
+    def note(self, wait_s: float) -> None:
+        """Take the time between two packets."""
+        if wait_s > self.longest_s:
+            self.longest_s, self.usual_s = wait_s, self.longest_s
+        else:
+            self.usual_s = max(self.usual_s, wait_s)
+
+
+@dataclass
 class StartBuffer:
     """How much sound must be ready before it starts, or goes on after a gap; learns from gaps.
 
@@ -107,12 +123,12 @@ class StartBuffer:
         covers_decoding = buffered_s >= (next_chunk_s + SAFETY_S if waiting_s else 0.0)
         return covers_decoding and buffered_s >= ahead_s and buffered_s + waiting_s >= self.target_s
 
-    def after_underrun(self, longest_wait_s: float) -> None:
-        """Learn from a gap, given the longest wait for a packet in the utterance."""
-        wanted_s = max(2 * self.target_s, ARRIVAL_MARGIN * longest_wait_s)
+    def after_underrun(self, usual_wait_s: float) -> None:
+        """Learn from a gap, given the usual pause of the link (see :class:`Waits`)."""
+        wanted_s = max(2 * self.target_s, ARRIVAL_MARGIN * usual_wait_s)
         self.learnt_s = min(MAX_START_BUFFER_S, wanted_s)
 
-    def after_clean_utterance(self, longest_wait_s: float = 0.0) -> None:
+    def after_clean_utterance(self, usual_wait_s: float = 0.0) -> None:
         """Forget slowly, a link that was bad once need not stay slow to start; but not its usual pauses."""
-        usual_s = min(self.learnt_s, ARRIVAL_MARGIN * longest_wait_s)
+        usual_s = min(self.learnt_s, ARRIVAL_MARGIN * usual_wait_s)
         self.learnt_s = max(0.7 * self.learnt_s, usual_s)

@@ -15,10 +15,11 @@ from collections.abc import Callable
 import numpy as np
 
 from app.playback.chunk_policy import CHUNK_FRAMES, DecodeCost, StartBuffer
-from app.playback.decoder import Codes, Decoder, DecodeStream
+from app.playback.decoder import BrokenDecoder, Codes, Decoder, DecodeStream
 from app.playback.facts import DecodeFact, DecodeFailed, DecoderBroken, DecoderReady
 from app.playback.speech_job import Item, SpeechJob
 from app.playback.utterance_decoder import UtteranceDecoder
+from decoder.spec import CodecSpec
 
 log = logging.getLogger("nearfield.decode")
 
@@ -85,12 +86,13 @@ class DecodeWorker:
     # -- decode thread ----------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        decoder: Decoder
         try:
             decoder = self._prepare()
         except Exception as error:
             log.warning("decoder cannot be loaded: %s", error)
             self._emit(DecoderBroken(error))
-            return
+            decoder = BrokenDecoder(error, CodecSpec())
         while (job := self._next_job()) is not None:
             try:
                 work = UtteranceDecoder(job, decoder, self._cost, self._start_buffer, self._emit, self._clock)

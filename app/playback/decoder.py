@@ -38,3 +38,23 @@ class Decoder(Protocol):
     def new_stream(self) -> DecodeStream:
         """Return a new state."""
         ...
+
+
+class BrokenDecoder:
+    """Stands in for a decoder that could not be loaded: samples play, frames fail with the reason."""
+
+    def __init__(self, error: Exception, spec: CodecSpec) -> None:
+        self.spec = spec
+        self._error = error
+
+    def new_stream(self) -> DecodeStream:
+        """Return itself: there is no state."""
+        return self
+
+    def decode(self, codes: Codes) -> Pcm:
+        """Raise why there is no decoder."""
+        raise self._error
+
+    def prime(self, codes: Codes) -> None:
+        """Raise why there is no decoder."""
+        raise self._error

@@ -16,6 +16,14 @@ class DecoderReady:
 
 
 @dataclass(frozen=True)
+class DeviceMissing:
+    """The device that was asked for is not there; another decodes."""
+
+    wanted: str
+    used: str
+
+
+@dataclass(frozen=True)
 class DecoderBroken:
     """The decoder cannot be loaded."""
 
@@ -88,6 +96,7 @@ class SinkFailed:
 
 DecodeFact = (
     DecoderReady
+    | DeviceMissing
     | DecoderBroken
     | ChunkDecoded
     | LeadingSilence

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from app.playback.chunk_policy import DecodeCost, StartBuffer, next_chunk_frames
+from app.playback.chunk_policy import DecodeCost, StartBuffer, Waits, next_chunk_frames
 from app.playback.decoder import Codes, Decoder, DecodeStream, Pcm
 from app.playback.facts import (
     ChunkDecoded,
@@ -64,7 +64,7 @@ class UtteranceDecoder:
         self._not_finite = 0
         self._clipped = 0
         self._last_arrival_s: float | None = None
-        self._longest_wait_s = 0.0
+        self._waits = Waits()
         self._decodes = False
         self._learnt_from_samples = 0
         """Where in the sound the gap was from which the start buffer learnt last."""
@@ -90,7 +90,7 @@ class UtteranceDecoder:
         """Take the next item of the job's inbox."""
         if isinstance(item, Frames | Samples):
             if self._last_arrival_s is not None:
-                self._longest_wait_s = max(self._longest_wait_s, item.arrived_s - self._last_arrival_s)
+                self._waits.note(item.arrived_s - self._last_arrival_s)
             self._last_arrival_s = item.arrived_s
         self._decodes = self._decodes or isinstance(item, Frames)
         # Frames that continue what is pending join it; everything else waits until that is decoded.
@@ -232,7 +232,7 @@ class UtteranceDecoder:
             return
         if track.is_dry and track.ring.readable_samples and self._learnt_from_samples != track.dry_at_samples:
             self._learnt_from_samples = track.dry_at_samples
-            self._start_buffer.after_underrun(self._longest_wait_s)
+            self._start_buffer.after_underrun(self._waits.usual_s)
         buffered_s, waiting_s = track.buffered_s, self._waiting_s()
         next_frames = self._next_chunk_frames(buffered_s)
         if self.is_blocked or self._start_buffer.may_start(
@@ -263,7 +263,7 @@ class UtteranceDecoder:
             log.warning("%d samples were not finite, %d beyond full scale", self._not_finite, self._clipped)
             self._emit(PcmRepaired(self._job.utterance, self._not_finite, self._clipped))
         if not self._learnt_from_samples:
-            self._start_buffer.after_clean_utterance(self._longest_wait_s)
+            self._start_buffer.after_clean_utterance(self._waits.usual_s)
         self._finished = True
         self._track.end()
         self._emit(UtteranceDecoded(self._job.utterance, self._samples))

@@ -276,7 +276,10 @@ def _unreachable(repo: _Repository, error: Exception) -> CheckpointError:
         )
     proxy = next((name for name in ("https_proxy", "HTTPS_PROXY") if os.environ.get(name)), None)
     hint = f" (through the proxy in {proxy})" if proxy else ""
+    reason: BaseException = error
+    while (cause := reason.__cause__ or reason.__context__) is not None:
+        reason = cause  # the innermost says it in words, those around it repeat each other
     return CheckpointError(
-        f"{repo.repo_id}: cannot reach {repo.host}{hint}: {error}; check the network and run it again, it"
+        f"{repo.repo_id}: cannot reach {repo.host}{hint}: {reason}; check the network and run it again, it"
         " goes on where it was, or give the folder of a checkpoint"
     )

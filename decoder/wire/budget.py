@@ -23,6 +23,8 @@ _LETTER_S = 1 / 12
 _WIDE_S = 1 / 3
 _DIGIT_S = 1 / 2
 _PAUSE_S = 1 / 2
+_FIRST_OTHER_SCRIPT = 0x530
+"""Latin, Greek and Cyrillic come before it."""
 
 
 def expected_s(text: str) -> float:
@@ -38,7 +40,8 @@ def _character_s(character: str) -> float:
         return _DIGIT_S
     if category.startswith("P") or character == "\n":
         return _PAUSE_S
-    return _LETTER_S
+    # Talkers spell out letters of scripts that they were not taught.
+    return _LETTER_S if ord(character) < _FIRST_OTHER_SCRIPT or character.isspace() else _WIDE_S
 
 
 def budget_s(text: str) -> float:

@@ -60,6 +60,7 @@ def test_every_key_can_be_set_from_the_environment() -> None:
         section, _, key = dotted.partition(".")
         kind = type(getattr(getattr(Config(), section), key)).__name__
         text = values["int | None" if kind == "NoneType" else kind]
+        text = {"decoder.precision": "auto", "decoder.device": "cuda:1"}.get(dotted, text)
         config = load(environment={f"NEARFIELD_{section}_{key}".upper(): text})
         assert str(getattr(getattr(config, section), key)).lower() == text
 
@@ -68,11 +69,17 @@ def test_short_names_and_the_names_of_others() -> None:
     environment = {
         "NEARFIELD_SERVER": "ws://h",
         "NEARFIELD_API_KEY": KEY,
-        "NEARFIELD_HOME": "/x",
+        "NEARFIELD_TORCH_INDEX": "/x",
         "PATH": "/bin",
     }
     server = load(environment=environment).server
     assert (server.url, server.api_key) == ("ws://h", KEY)
+
+
+def test_a_name_with_our_prefix_that_is_none_of_ours_is_told() -> None:
+    text = fault(environment={"NEARFIELD_AUDOI_DEVICE": "x"})
+    assert "NEARFIELD_AUDOI_DEVICE" in text
+    assert "known are server, voice, decoder, audio" in text
 
 
 @pytest.mark.parametrize("content", ["", "\n# nothing\n", "voice:\n  # name: vivian\n", "{}"])
@@ -112,23 +119,24 @@ def test_every_known_key_is_listed_once() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("audio.latency_s", "soon", "expected `float`, got `str`"),
-        ("audio.latency_s", "-1", "expected `float` >= 0.0"),
-        ("audio.latency_s", "2.1", "expected `float` <= 2.0"),
-        ("audio.latency_s", "nan", "expected `float`"),
-        ("audio.start_buffer_s", "inf", "expected `float`"),
-        ("server.connect_timeout_s", "1e9", "expected `float` <= 3600"),
-        ("decoder.threads", "-1", "expected `int` >= 0"),
-        ("decoder.threads", "two", "expected `int`"),
-        ("voice.seed", "1.5", "expected `int | null`"),
-        ("server.allow_insecure_key", "maybe", "expected `bool`"),
-        ("voice.name", ["a"], "expected `str`, got `array`"),
-        ("voice.name", 5, "expected `str`, got `int`"),
+        ("audio.latency_s", "soon", "expected a number, got text"),
+        ("audio.latency_s", "-1", "expected a number >= 0.0"),
+        ("audio.latency_s", "2.1", "expected a number <= 2.0"),
+        ("audio.latency_s", "nan", "expected a number"),
+        ("audio.start_buffer_s", "inf", "expected a number"),
+        ("server.connect_timeout_s", "1e9", "expected a number <= 3600"),
+        ("decoder.threads", "-1", "expected a whole number >= 0"),
+        ("decoder.threads", "two", "expected a whole number"),
+        ("voice.seed", "1.5", "expected a whole number"),
+        ("server.allow_insecure_key", "maybe", "expected true or false"),
+        ("decoder.precision", "low", "exact|auto|fast"),
+        ("voice.name", ["a"], "expected text, got `array`"),
+        ("voice.name", 5, "expected text, got a whole number"),
     ],
 )
 def test_a_value_that_does_not_fit_says_which_and_what_would(key: str, value: object, words: str) -> None:
     text = fault(flags={key: value})
-    assert text.startswith(f"{key}: ")
+    assert text.startswith(f"the command line: {key}: ")
     assert words in text
 
 

@@ -65,10 +65,44 @@ def test_no_server_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
     assert "start the demo with --demo" in done.stderr
 
 
+def test_a_newcomer_without_server_and_checkpoint_is_led_to_the_demo() -> None:
+    """Nothing was named, nothing was fetched: the server is missed first, many times without an abort."""
+    for _ in range(5):
+        done = run("say", "hello", "--server", "ws://127.0.0.1:9")
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.startswith("nearfield: cannot reach ws://127.0.0.1:9")
+        assert "start the demo with --demo" in done.stderr
+
+
+def test_a_refusal_while_torch_is_imported_ends_without_an_abort(tmp_path: Path) -> None:
+    """An interrupt in the first seconds finds the decode thread inside a library that cannot be ended."""
+    for wait_s in (1.5, 2.5):
+        with subprocess.Popen(
+            [*NEARFIELD, "--no-gui", "--server", "ws://127.0.0.1:9", "--checkpoint", "assets/demo_voice"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            time.sleep(wait_s)
+            process.send_signal(signal.SIGTERM)
+            _, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, err
+        assert "terminate" not in err
+
+
+def test_a_file_is_not_touched_before_there_is_sound(tmp_path: Path) -> None:
+    """A server that is not there costs nobody an older recording."""
+    path = tmp_path / "keep.wav"
+    path.write_bytes(b"precious")
+    assert run("say", "hi", "-o", str(path), "--server", "ws://127.0.0.1:9").returncode == 2
+    assert path.read_bytes() == b"precious"
+
+
 def test_a_wrong_checkpoint_is_named(tmp_path: Path) -> None:
     """A folder without a checkpoint is an error that names it, not a trace."""
     done = run("say", "hello", "--checkpoint", str(tmp_path))
-    assert done.returncode != 0
+    assert done.returncode == 2
     assert str(tmp_path) in done.stderr
     assert "Traceback" not in done.stderr
 

@@ -23,7 +23,7 @@ LSB = 1 / 32768
 async def test_what_is_heard_and_what_is_recorded_is_the_whole_decode_of_what_was_sent(
     tmp_path: Path,
 ) -> None:
-    """The monitor of the sink equals the WAV, and the WAV equals one decode of all frames that were sent."""
+    """The sink's monitor equals the WAV, and the WAV equals one decode of all frames that were sent."""
     path = tmp_path / "said.wav"
     with PrivatePulse() as pulse:
         recorder = pulse.record()

@@ -56,7 +56,7 @@ class HandOutput:
     """An output whose callback is `tick`."""
 
     def __init__(self, source: SampleSource, clock: HandTime, name: str) -> None:
-        self.info = OutputInfo(name, 24_000, 1, 0.1, audible=name != "none")
+        self.info = OutputInfo(name, 24_000, 1, 0.1, audible=name not in ("none", "auto_null"))
         self.failure: BaseException | None = None
         self.underflows = 0
         self.closed = False
@@ -322,7 +322,7 @@ async def test_a16_device_that_stays_busy_is_given_up_for_now() -> None:
 
 async def test_a23_dummy_sink_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     room = Room()
-    room.default = "none"
+    room.default = "auto_null"
     async with started(room):
         assert "dummy" in caplog.text
 

@@ -56,8 +56,14 @@ def test_a23_card_of_its_own_does_not_depend_on_the_sound_server() -> None:
 
 
 @linux
-def test_a3_service_without_runtime_dir_is_told_so() -> None:
-    assert "XDG_RUNTIME_DIR is not set" in likely_cause({})
+def test_a3_service_without_runtime_dir_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / str(os.getuid())).mkdir()
+    assert "XDG_RUNTIME_DIR is not set" in likely_cause({}, tmp_path)
+
+
+@linux
+def test_a2_machine_without_sound_is_not_told_of_services(tmp_path: Path) -> None:
+    assert "neither a sound card nor a sound server" in likely_cause({}, tmp_path)
 
 
 @linux

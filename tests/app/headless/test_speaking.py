@@ -9,7 +9,7 @@ import pytest
 
 from app.engine.events import EngineEvent, UtteranceDone
 from app.headless.say import one
-from app.headless.speaking import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, speak_texts, until_interrupted
+from app.headless.speaking import EXIT_FAILED, EXIT_OK, speak_texts, until_interrupted
 from app.metrics.meter import Meter
 from app.playback.speech_job import PcmSink
 from app.text import MAX_TEXT_CHARS
@@ -84,8 +84,8 @@ async def test_the_exit_code_of_the_work_is_returned() -> None:
     assert await until_interrupted(work) == 7
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_a_signal_cancels_the_work_and_its_clean_up_runs(number: signal.Signals) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+async def test_a_signal_cancels_the_work_and_its_clean_up_runs(number: signal.Signals, code: int) -> None:
     tidied = []
 
     async def work() -> int:
@@ -97,7 +97,7 @@ async def test_a_signal_cancels_the_work_and_its_clean_up_runs(number: signal.Si
             tidied.append(True)
         return 0
 
-    assert await until_interrupted(work) == EXIT_INTERRUPTED
+    assert await until_interrupted(work) == code
     assert tidied == [True]
     assert signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL)
 

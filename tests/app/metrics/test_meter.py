@@ -35,9 +35,9 @@ def measured() -> Meter:
 def test_each_figure_runs_between_the_instants_it_says() -> None:
     report = measured().report()
     assert report.ttfa_s == pytest.approx(0.5)
-    assert report.connect_s == pytest.approx(0.5)
+    assert report.before_sent_s == pytest.approx(0.5)
     assert asdict(report.parts) == pytest.approx(
-        {"server_s": 0.2, "hold_s": 0.01, "decode_s": 0.04, "ring_s": 0.15, "device_s": 0.1}
+        {"server_s": 0.2, "hold_s": 0.01, "decode_s": 0.04, "behind_s": 0.0, "ring_s": 0.15, "device_s": 0.1}
     )
     assert report.rtf == pytest.approx(0.1 / 0.24)
     assert (report.frames, report.audio_s) == (3, pytest.approx(0.24))
@@ -60,11 +60,23 @@ def test_the_parts_add_up_to_the_ttfa(instants: list[float]) -> None:
     assert sum(asdict(report.parts).values()) == pytest.approx(report.ttfa_s)
 
 
+def test_waiting_for_the_text_before_is_a_part_of_its_own_and_not_slow() -> None:
+    """The device's latency is the same for both: what counts is when the callback could have read."""
+    meter = measured()
+    meter.follows(finished_dac_s=10.99)
+    parts = meter.report().parts
+    assert parts.behind_s == pytest.approx(0.14)
+    assert parts.ring_s == pytest.approx(0.01)
+    assert parts.slowest() == "server"
+    meter.follows(finished_dac_s=10.2)
+    assert meter.report().parts.behind_s == 0.0
+
+
 def test_the_time_to_first_audio_begins_with_the_last_sending_of_the_text() -> None:
     meter = measured()
     meter.text_was_sent(10.6)
     assert meter.report().ttfa_s == pytest.approx(0.4)
-    assert meter.report().connect_s == pytest.approx(0.6)
+    assert meter.report().before_sent_s == pytest.approx(0.6)
 
 
 def test_what_is_not_known_yet_is_none_and_not_zero() -> None:
@@ -72,7 +84,7 @@ def test_what_is_not_known_yet_is_none_and_not_zero() -> None:
     assert (report.ttfa_s, report.rtf, report.lowest_buffer_s, report.leading_silence_s) == (None,) * 4
     assert report.parts == LatencyParts()
     assert report.parts.slowest() is None
-    assert (report.audio_s, report.underruns, report.connect_s) == (0.0, 0, 0.0)
+    assert (report.audio_s, report.underruns, report.before_sent_s) == (0.0, 0, 0.0)
 
 
 def test_a_server_that_decodes_has_no_decoding_here() -> None:

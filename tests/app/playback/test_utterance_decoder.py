@@ -245,9 +245,18 @@ def test_an_open_gate_lets_everything_out_that_is_written_later() -> None:
     assert case.track.is_open
 
 
-def test_a_gap_teaches_the_start_buffer_once_and_the_longest_wait_counts() -> None:
+def test_a_single_stall_teaches_the_start_buffer_no_more_than_to_be_careful() -> None:
     case = Case(start_buffer=StartBuffer(0.16))
     case.say(packet(0, 2, arrived_s=1.0))
+    case.track.shut(5.0)
+    case.say(packet(2, 4, arrived_s=9.0))
+    assert case.buffer.learnt_s == pytest.approx(0.32)
+    assert case.track.is_open, "0.32 s are enough after one stall of 8 s"
+
+
+def test_a_gap_teaches_the_start_buffer_once_and_the_usual_wait_counts() -> None:
+    case = Case(start_buffer=StartBuffer(0.16))
+    case.say(packet(0, 1, arrived_s=-2.0), packet(1, 1, arrived_s=1.0))
     case.track.shut(5.0)
     for n in range(3):
         case.work.take(packet(2 + n, 1, arrived_s=2.0 + n / 10))
