@@ -248,15 +248,23 @@ def _display(options: argparse.Namespace) -> Any:
 def _run_say(options: argparse.Namespace) -> int:
     from app.headless.say import SayRequest, one, run
     from app.headless.sources import lines_of
+    from app.headless.speaking import NOTHING_TO_SAY
+    from app.text import clean, is_speakable
 
     text = " ".join(options.text)
+    if options.output == Path("-"):
+        options.parser.error("--output writes a WAV file and needs its name")
+    display = _display(options)
+    if text != "-" and not is_speakable(clean(text)):
+        display.say(NOTHING_TO_SAY)
+        return 0
     request = SayRequest(
         texts=(lambda: lines_of(sys.stdin)) if text == "-" else (lambda: one(text)),
         output=options.output,
         demo=getattr(options, "demo", False),
         play=not options.no_play,
     )
-    return run(_config(options), request, _display(options))
+    return run(_config(options), request, display)
 
 
 def _run_kiosk(options: argparse.Namespace) -> int:

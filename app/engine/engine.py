@@ -28,15 +28,14 @@ from app.engine.hearing import LOOK_S, Hearing
 from app.engine.listeners import Listeners
 from app.engine.parts import Parts, SoundOutput
 from app.engine.patience import Patience
+from app.engine.sending import Sending
 from app.engine.state import Stage
 from app.engine.utterance import Utterance
-from app.errors import NearfieldError, Unreachable
+from app.errors import NearfieldError
 from app.metrics.meter import Meter
-from app.playback.speech_job import End, PcmSink, SpeechJob
-from app.playback.track import Track
+from app.playback.speech_job import End, PcmSink
 from app.text import clean, is_speakable
 from decoder.errors import DecoderError
-from decoder.wire.budget import expected_s
 from decoder.wire.events import Mode, Outcome
 from decoder.wire.messages import SessionConfig
 
@@ -47,8 +46,6 @@ log = logging.getLogger("nearfield.engine")
 CLOSE_S = 2.0
 MODE_S = 2.0
 """How long a server without a decoder on this side may take to say that it decodes itself."""
-TRIES = 2
-"""A text that was lost with its link before anything came of it is sent once more, then dropped."""
 
 
 class Engine:
@@ -78,8 +75,19 @@ class Engine:
         self._worker = parts.worker(self._decoding.emit)
         self._arrivals = Arrivals(self._worker, self._source.rate_hz, self._patience, clock, tell)
         self._session = parts.session(self._arrivals.take)
-        self._hearing = Hearing(self._active, clock, tell, self._finish)
+        self._hearing = Hearing(self._active, clock, tell, self._finish, lambda: self._output.underflows)
         self._output = parts.output(parts.source, tell)
+        self._sending = Sending(
+            self._session,
+            session_config,
+            self._arrivals,
+            self._patience,
+            self.prepared,
+            self._worker,
+            self._source,
+            self._output,
+            clock,
+        )
 
     # -- what a front end does --------------------------------------------------------------------------
 
@@ -186,86 +194,12 @@ class Engine:
             self._active.append(utterance)
             self._changed.set()
             try:
-                await self._speak(utterance)
+                await self._sending.send(utterance)
             except (NearfieldError, DecoderError) as error:
                 self._fail(utterance, str(error))
             except Exception as error:
                 log.exception("utterance %d ended in an unexpected way", utterance.number)
                 self._fail(utterance, f"unexpected: {error!r}")
-
-    async def _speak(self, utterance: Utterance) -> None:
-        for tries_left in reversed(range(TRIES)):
-            utterance.advance(Stage.CONNECTING)
-            await self._unless_stopped(utterance, self._send(utterance))
-            await utterance.received.wait()
-            if utterance.is_done:
-                return
-            if not tries_left or not utterance.was_lost_unheard:
-                break
-            log.info("the link was lost before anything came, sending the text once more")
-            utterance.start_over()
-        if utterance.job is not None:
-            self._worker.put(utterance.job, End())
-
-    async def _send(self, utterance: Utterance) -> None:
-        """Have a decoder and a link, send the text, and have its track played.
-
-        A changed default device is followed meanwhile: the first sound is later than the text.
-        """
-        is_first_try = utterance.job is None
-        output = asyncio.create_task(self._follow_device(self._active == [utterance]))
-        try:
-            await self._send_text(utterance)
-            await output
-            if is_first_try and utterance.job is not None and not utterance.is_done:
-                self._source.add(utterance.job.track)
-        finally:
-            output.cancel()
-
-    async def _follow_device(self, is_silent: bool) -> None:
-        if not is_silent:
-            return
-        try:
-            await self._output.between_utterances()
-        except Exception:
-            log.exception("the default device could not be followed, the open one is used")
-
-    async def _send_text(self, utterance: Utterance) -> None:
-        await self._reach(utterance)
-        await self.prepared()
-        await self._reach(utterance)  # at once, unless the link was lost meanwhile
-        if not utterance.is_done:
-            self._begin(utterance)
-
-    async def _reach(self, utterance: Utterance) -> None:
-        if reason := self._patience.why_dropped(utterance.requested_s, self._clock()):
-            raise Unreachable(reason)
-        give_up_s = self._patience.give_up_s(utterance.requested_s)
-        await self._session.ensure_ready(self._session_config, give_up_s)
-
-    async def _unless_stopped(self, utterance: Utterance, work: Coroutine[Any, Any, None]) -> None:
-        """Do ``work``, but only until the utterance is stopped."""
-        task = asyncio.create_task(work)
-        stopped = asyncio.create_task(utterance.received.wait())
-        try:
-            await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            if not utterance.is_done:
-                await task
-        finally:
-            for each in (task, stopped):
-                each.cancel()
-            await asyncio.gather(task, stopped, return_exceptions=True)
-
-    def _begin(self, utterance: Utterance) -> None:
-        """Send the text; from here on what the session tells is of this utterance."""
-        if utterance.job is None:
-            track = Track(self._source.rate_hz)
-            utterance.job = SpeechJob(utterance.number, track, expected_s(utterance.text), utterance.sinks)
-            self._worker.submit(utterance.job)
-        self._arrivals.begin(utterance)
-        utterance.advance(Stage.WAITING)
-        utterance.meter.text_was_sent(self._clock())
-        self._session.speak(utterance.text)
 
     # -- ending -----------------------------------------------------------------------------------------
 

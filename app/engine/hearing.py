@@ -22,11 +22,14 @@ class Hearing:
         clock: Callable[[], float],
         tell: Callable[[EngineEvent], None],
         finish: Callable[[Utterance], None],
+        underflows: Callable[[], int],
     ) -> None:
+        # underflows counts, over all utterances, how often the device was served too late.
         self._active = active
         self._clock = clock
         self._tell = tell
         self._finish = finish
+        self._underflows = underflows
         self._looks = 0
 
     def look(self) -> None:
@@ -59,6 +62,7 @@ class Hearing:
         track = utterance.job.track
         if utterance.follows is not None and utterance.follows.job is not None:
             utterance.meter.follows(utterance.follows.job.track.finished_dac_s)
+        utterance.meter.device_was_late(self._underflows())
         utterance.meter.sound_was_heard(
             track.first_read_s, track.first_dac_s, track.buffered_s, track.underruns, track.gap_s
         )

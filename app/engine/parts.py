@@ -17,6 +17,11 @@ from app.session.session import Session
 class SoundOutput(Protocol):
     """What the engine needs of the sound output's keeper."""
 
+    @property
+    def underflows(self) -> int:
+        """How often a device said that it was served too late, so far."""
+        ...
+
     async def start(self) -> None:
         """Open the output."""
         ...

@@ -17,6 +17,7 @@ from app.playback.speech_job import PcmSink
 from app.text import MAX_TEXT_CHARS, clean, utterances
 from decoder.wire.events import Outcome
 
+NOTHING_TO_SAY = "nothing to say in this text, nothing was sent"
 EXIT_OK = 0
 EXIT_FAILED = 1
 EXIT_INTERRUPTED = 130
@@ -56,7 +57,7 @@ async def speak_texts(
             display.say(f"the text is cut after {MAX_TEXT_CHARS} characters")
         pieces = utterances(clean(text[:MAX_TEXT_CHARS]))
         if not pieces:
-            display.say("nothing to say in this text, nothing was sent")
+            display.say(NOTHING_TO_SAY)
         for piece in pieces:
             result = engine.speak(piece, sinks)
             waiting.add(result)

@@ -34,6 +34,8 @@ class Meter:
     underruns: int = 0
     gap_s: float = 0.0
     previous_finished_dac_s: float | None = None
+    device_underflows: int = 0
+    underflows_before: int | None = None
 
     def text_was_sent(self, at_s: float) -> None:
         """Note that the text left; TTFA runs from the last time it did."""
@@ -62,6 +64,12 @@ class Meter:
         self.samples += samples
         if self.first_decode_started_s is None:
             self.first_decode_started_s = self.first_decode_ended_s = at_s
+
+    def device_was_late(self, underflows: int) -> None:
+        """Note the device's count of late services, which goes on from utterance to utterance."""
+        if self.underflows_before is None:
+            self.underflows_before = underflows
+        self.device_underflows = underflows - self.underflows_before
 
     def follows(self, finished_dac_s: float | None) -> None:
         """Note when the last sample of the utterance before has left the DAC, once that is known."""
@@ -122,6 +130,7 @@ class Meter:
             lowest_buffer_s=self.lowest_buffer_s,
             underruns=self.underruns,
             gap_s=self.gap_s,
+            device_underflows=self.device_underflows,
             wire_bytes=self.wire_bytes,
             pcm_bytes=2 * self.samples,
         )

@@ -61,6 +61,8 @@ class Report:
     """How often the sound stopped in mid-utterance."""
     gap_s: float
     """How long it was silent there in all."""
+    device_underflows: int
+    """How often the sound device said meanwhile that it was served too late."""
     wire_bytes: int
     """Bytes of messages received for this utterance."""
     pcm_bytes: int

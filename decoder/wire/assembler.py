@@ -86,7 +86,7 @@ class UnitAssembler:
         if ahead:
             found.append(Anomaly(AnomalyKind.GAP, ahead, f"seq {packet.seq}, expected {self._next_seq}"))
             self._pending_fresh = True
-            self.damage = self.damage or f"{ahead} packets did not arrive"
+            self.damage = self.damage or f"{ahead} packet{'s' if ahead > 1 else ''} did not arrive"
         self.packets_arrived += 1
         self._next_seq = (packet.seq + 1) % SEQ_MODULUS
         if packet.flags & Flags.RESET:

@@ -28,6 +28,7 @@ class Loudspeaker:
         self._blocks: list[NDArray[np.float32]] = []
         self.asked_between_utterances = 0
         self.is_closed = False
+        self.underflows = 0
         self.holds_up_utterances: asyncio.Event | None = None
         """While it is there and not set, the output is busy changing its device."""
 

@@ -33,7 +33,7 @@ class Bench:
         for stage in (Stage.CONNECTING, Stage.WAITING, Stage.BUFFERING):
             self.utterance.advance(stage)
         self.active = [self.utterance]
-        self.hearing = Hearing(self.active, lambda: self.now_s, self.told.append, self._finish)
+        self.hearing = Hearing(self.active, lambda: self.now_s, self.told.append, self._finish, lambda: 0)
 
     def _finish(self, utterance: Utterance) -> None:
         self.finished.append(utterance)

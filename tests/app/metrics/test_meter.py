@@ -72,6 +72,13 @@ def test_waiting_for_the_text_before_is_a_part_of_its_own_and_not_slow() -> None
     assert meter.report().parts.behind_s == 0.0
 
 
+def test_the_device_is_late_for_this_utterance_only_where_it_was() -> None:
+    meter = measured()
+    meter.device_was_late(7)
+    meter.device_was_late(9)
+    assert meter.report().device_underflows == 2
+
+
 def test_the_time_to_first_audio_begins_with_the_last_sending_of_the_text() -> None:
     meter = measured()
     meter.text_was_sent(10.6)
@@ -110,5 +117,13 @@ def test_a_report_is_plain_json_with_every_figure_in_it(report: Report) -> None:
 
 def test_every_figure_has_its_unit_and_its_words() -> None:
     """A number without a unit in its name is a count or a ratio."""
-    counts_and_ratios = {"rtf", "frames", "underruns", "parts", "wire_bytes", "pcm_bytes"}
+    counts_and_ratios = {
+        "rtf",
+        "frames",
+        "underruns",
+        "device_underflows",
+        "parts",
+        "wire_bytes",
+        "pcm_bytes",
+    }
     assert all(name.endswith("_s") or name in counts_and_ratios for name in asdict(measured().report()))

@@ -72,7 +72,7 @@ def test_a_gap_is_reported_and_starts_a_new_state() -> None:
     assert unit.kinds == [AnomalyKind.GAP]
     assert unit.anomalies[0].detail == "seq 3, expected 2"
     assert unit.fresh == [False, False, True, False]
-    assert unit.assembler.damage == "1 packets did not arrive"
+    assert unit.assembler.damage == "1 packet did not arrive"
 
 
 def test_a_step_back_is_reported_and_dropped() -> None:
