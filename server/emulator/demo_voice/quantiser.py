@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from server.emulator.demo_voice.analysis import Floats
+from server.emulator.demo_voice.analysis import Floats, product
 
 GUESSES = 4
 """How many partial sums are followed; 1 would be greedy. Four gain about 1 dB."""
@@ -49,7 +49,7 @@ class ResidualQuantiser:
         errors = (latents**2).sum(axis=1)[:, None]
         for index, (codebook, norms) in enumerate(zip(self._codebooks, self._norms, strict=True)):
             guesses = residuals.shape[1]
-            change = norms - 2.0 * (residuals.reshape(frames * guesses, -1) @ codebook.T)
+            change = norms - 2.0 * product(residuals.reshape(frames * guesses, -1), codebook.T)
             candidates = (errors[:, :, None] + change.reshape(frames, guesses, -1)).reshape(frames, -1)
             chosen = np.argpartition(candidates, GUESSES, axis=1)[:, :GUESSES]
             parent, entry = np.divmod(chosen, codebook.shape[0])

@@ -1,9 +1,10 @@
-"""Measure the demo voice: ``python -m server.emulator.demo_voice.training.evaluate --data … --voice assets/demo_voice``.
+"""Measure the demo voice: ``python -m server.emulator.demo_voice.training.evaluate --data … --voice …``.
 
-Fifty sentences that were never trained on go text → voice → encoder → codes → decoder. Printed, for the voice's own
-rendering and for the decoded sound: words that pocketsphinx recognises, then log-mel distance, STOI, loudness, how
-far samples at frame borders jump compared with all others, and decoding time on one thread. Renderings
-are kept in ``DATA/evaluation`` so that runs compare the same sound. ``--picture`` draws the spectrograms.
+Fifty sentences that were never trained on go text → voice → encoder → codes → decoder. Printed, for the
+voice's own rendering and for the decoded sound: words that pocketsphinx recognises, then log-mel distance,
+STOI, loudness, how far samples at frame borders jump compared with all others, and decoding time on one
+thread. Renderings are kept in ``DATA/evaluation`` so that runs compare the same sound. ``--picture`` draws
+the spectrograms.
 """
 
 from __future__ import annotations
@@ -91,18 +92,23 @@ def _picture(path: Path, wanted: Floats, made: Floats) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot
 
+    dither = np.random.default_rng(1).normal(0.0, 1e-6, wanted.size)  # silence has no logarithm
     figure, axes = pyplot.subplots(1, 2, figsize=(11, 3.2), sharey=True, layout="constrained")
     for axis, pcm, title in zip(axes, (wanted, made), ("the voice", "encoded, decoded"), strict=True):
-        axis.specgram(pcm + 1e-6, NFFT=1024, noverlap=768, Fs=SAMPLE_RATE_HZ, vmin=-140, vmax=-40, cmap="magma")
+        axis.specgram(
+            pcm + dither, NFFT=1024, noverlap=768, Fs=SAMPLE_RATE_HZ, vmin=-140, vmax=-40, cmap="magma"
+        )
         axis.set(title=title, xlabel="s", ylim=(0, 10_000))
     axes[0].set_ylabel("Hz")
-    figure.savefig(path, dpi=80)
+    figure.savefig(path, dpi=64)
 
 
-def evaluate(data: Path, voice: Path, count: int, picture: Path | None, keep: Path | None) -> dict[str, float]:
+def evaluate(
+    data: Path, voice: Path, count: int, picture: Path | None, keep: Path | None
+) -> dict[str, float]:
     """Return the figures of the module's first lines for the first ``count`` texts (all: 50)."""
-    import pyloudnorm
-    from pystoi import stoi
+    import pyloudnorm  # type: ignore[import-untyped]
+    from pystoi import stoi  # type: ignore[import-untyped]
 
     pairs = evaluation_texts()[:count] if count < 50 else evaluation_texts()
     renderings = _renderings(data, [text for text, _ in pairs])
@@ -119,7 +125,8 @@ def evaluate(data: Path, voice: Path, count: int, picture: Path | None, keep: Pa
         stream = loaded.new_stream()
         started = time.perf_counter()
         parts: list[npt.NDArray[np.float32]] = [
-            stream.decode(codes[start : start + _CHUNK_FRAMES]) for start in range(0, len(codes), _CHUNK_FRAMES)
+            stream.decode(codes[start : start + _CHUNK_FRAMES])
+            for start in range(0, len(codes), _CHUNK_FRAMES)
         ]
         decode_s += time.perf_counter() - started
         made = np.concatenate(parts)
@@ -131,8 +138,12 @@ def evaluate(data: Path, voice: Path, count: int, picture: Path | None, keep: Pa
             row = {
                 "log_mel_db": log_mel_distance_db(made, wanted),
                 "stoi": float(stoi(wanted, made, SAMPLE_RATE_HZ)),
-                "lufs_voice": float(meter.integrated_loudness(np.pad(wanted, (0, SAMPLE_RATE_HZ // 2)).astype(float))),
-                "lufs": float(meter.integrated_loudness(np.pad(made, (0, SAMPLE_RATE_HZ // 2)).astype(float))),
+                "lufs_voice": float(
+                    meter.integrated_loudness(np.pad(wanted, (0, SAMPLE_RATE_HZ // 2)).astype(float))
+                ),
+                "lufs": float(
+                    meter.integrated_loudness(np.pad(made, (0, SAMPLE_RATE_HZ // 2)).astype(float))
+                ),
                 "border_jump_voice": border_jump(wanted),
                 "border_jump": border_jump(made),
                 "peak": float(np.abs(made).max()),
@@ -167,7 +178,7 @@ def main() -> None:
     flags = parser.parse_args()
     torch.set_num_threads(1)
     for name, value in evaluate(flags.data, flags.voice, flags.count, flags.picture, flags.keep).items():
-        print(f"{name:18} {value:.4f}")  # noqa: T201
+        print(f"{name:18} {value:.4f}")
 
 
 if __name__ == "__main__":

@@ -32,7 +32,8 @@ _TEXTS: tuple[str | tuple[str, str], ...] = (
     ),
     (
         "The bridge was finished in 1937 and is 2,737 metres long.",
-        "the bridge was finished in nineteen thirty seven and is two thousand seven hundred thirty seven meters long",
+        "the bridge was finished in nineteen thirty seven "
+        "and is two thousand seven hundred thirty seven meters long",
     ),
     (
         "Add 250 grams of flour and 3 eggs.",
@@ -85,11 +86,11 @@ _TEXTS: tuple[str | tuple[str, str], ...] = (
     "We need paper, scissors, glue, string and a little patience.",
     "The captain smiled and said, there is no hurry at all.",
     # One long paragraph.
-    "When the first settlers came to the valley they found a wide river, dark forests and almost no open land. "
-    "They cut the trees, burned the roots and planted corn between the stones. The winters were long and the "
-    "summers were short, but every year the fields grew a little larger. After twenty years there was a church, "
-    "a school and a road to the coast. Today nobody remembers their names, but the walls they built from the "
-    "stones of the fields can still be seen on every hill.",
+    "When the first settlers came to the valley they found a wide river, dark forests and almost no "
+    "open land. They cut the trees, burned the roots and planted corn between the stones. The winters "
+    "were long and the summers were short, but every year the fields grew a little larger. After twenty "
+    "years there was a church, a school and a road to the coast. Today nobody remembers their names, "
+    "but the walls they built from the stones of the fields can still be seen on every hill.",
 )
 
 

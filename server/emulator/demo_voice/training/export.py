@@ -1,4 +1,4 @@
-"""Write the demo voice: ``python -m server.emulator.demo_voice.training.export --data … --run … --out assets/demo_voice``.
+"""Write the demo voice: ``python -m server.emulator.demo_voice.training.export --data … --run … --out …``.
 
 From ``RUN/checkpoint.pt`` (its running average), ``codebooks.npz`` and ``projection.npz`` to
 ``speech_tokenizer/{config.json,model.safetensors}`` (float16, official names) and ``encoder.safetensors``.
@@ -18,60 +18,48 @@ import torch
 from safetensors.numpy import save_file
 
 from decoder.streaming.checkpoint import save_checkpoint
-from decoder.streaming.config import CodecConfig
 from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
-from server.emulator.demo_voice.training.model import Sizes
+from server.emulator.demo_voice.training.latents import WIDTH
+from server.emulator.demo_voice.training.model import CONFIG
 
 _FILES = ("encoder.safetensors", "speech_tokenizer/config.json", "speech_tokenizer/model.safetensors")
 
 
-def assemble(data: Path, checkpoint: Path) -> Qwen3TTSTokenizerV2Decoder:
-    """Return the whole decoder: trained weights, codebooks, and projections that let codebook sums through."""
+def assemble(data: Path, checkpoint: Path, gain_db: float = 0.0) -> Qwen3TTSTokenizerV2Decoder:
+    """Return the whole decoder: trained weights, codebooks, projections that let codebook sums through.
+
+    ``gain_db`` goes into the last convolution. Training on logarithms leaves the voice a little too soft.
+    """
     state = torch.load(checkpoint, weights_only=True)["average"]
     with np.load(data / "codebooks.npz") as stored:
         codebooks = torch.from_numpy(stored["codebooks"].astype(np.float32))
-    sizes = Sizes(latent_dim=state["pre_conv.conv.weight"].shape[0])
-    config = CodecConfig(
-        codebook_size=codebooks.shape[1],
-        codebook_dim=2 * sizes.width,
-        latent_dim=sizes.latent_dim,
-        hidden_size=sizes.hidden_size,
-        intermediate_size=sizes.intermediate_size,
-        num_hidden_layers=sizes.num_hidden_layers,
-        num_attention_heads=sizes.num_attention_heads,
-        num_key_value_heads=sizes.num_attention_heads,
-        head_dim=sizes.head_dim,
-        sliding_window=sizes.sliding_window,
-        decoder_dim=sizes.decoder_dim,
-    )
     # Codebooks are half as wide as what the first convolution takes: the other half stays zero.
-    projection = torch.cat([torch.eye(sizes.width), torch.zeros(sizes.width, sizes.width)])[:, :, None]
+    projection = torch.cat([torch.eye(WIDTH), torch.zeros(WIDTH, WIDTH)])[:, :, None]
     tensors = dict(state)
-    tensors["pre_conv.conv.weight"] = torch.cat(
-        [state["pre_conv.conv.weight"], torch.zeros_like(state["pre_conv.conv.weight"])], dim=1
-    )
+    for name in (f"decoder.{len(CONFIG.upsample_rates) + 2}.conv.{part}" for part in ("weight", "bias")):
+        tensors[name] = state[name] * 10.0 ** (gain_db / 20.0)
     for part, books in (("rvq_first", codebooks[:1]), ("rvq_rest", codebooks[1:])):
         tensors[f"quantizer.{part}.output_proj.weight"] = projection
         for index, book in enumerate(books):
             prefix = f"quantizer.{part}.vq.layers.{index}._codebook."
             tensors[f"{prefix}embedding_sum"] = book
             tensors[f"{prefix}cluster_usage"] = torch.ones(len(book))
-    whole = Qwen3TTSTokenizerV2Decoder(config)
+    whole = Qwen3TTSTokenizerV2Decoder(CONFIG)
     whole.load_state_dict(tensors)
     return whole.eval()
 
 
-def export(data: Path, run: Path, out: Path) -> None:
+def export(data: Path, run: Path, out: Path, gain_db: float = 0.0) -> None:
     """Write the three files to ``out``."""
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent) as scratch_name:
         scratch = Path(scratch_name)
         save_checkpoint(
-            scratch / "speech_tokenizer", assemble(data, run / "checkpoint.pt"), dtype=torch.float16
+            scratch / "speech_tokenizer", assemble(data, run / "checkpoint.pt", gain_db), dtype=torch.float16
         )
         with np.load(data / "projection.npz") as projection:
             save_file(
-                {name: projection[name].astype(np.float16) for name in projection.files},
+                {name: np.ascontiguousarray(projection[name], np.float16) for name in projection.files},
                 scratch / "encoder.safetensors",
             )
         (out / "speech_tokenizer").mkdir(exist_ok=True)
@@ -79,7 +67,7 @@ def export(data: Path, run: Path, out: Path) -> None:
             os.replace(scratch / name, out / name)
             shutil.copymode(Path(__file__), out / name)
     total = sum((out / name).stat().st_size for name in _FILES)
-    print(f"{out}: {total / 1e6:.2f} MB")  # noqa: T201
+    print(f"{out}: {total / 1e6:.2f} MB")
 
 
 def main() -> None:
@@ -88,8 +76,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--gain-db", type=float, default=0.0, help="as evaluate finds the loudness wanting")
     flags = parser.parse_args()
-    export(flags.data, flags.run, flags.out)
+    export(flags.data, flags.run, flags.out, flags.gain_db)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Analyse rendered speech: ``python -m server.emulator.demo_voice.training.features --data build/demo_voice``.
+"""Analyse rendered speech: ``python -m server.emulator.demo_voice.training.features --data DATA``.
 
-For each ``render/NNNN.npz`` writes ``features/NNNN.npz``: ``pcm`` int16 at playing level, every sentence filled
-up to whole frames, ``log_mel`` and ``excitation`` float16 of all its frames, ``ends`` in frames. Resumable.
+For each ``render/NNNN.npz`` writes ``features/NNNN.npz``: ``pcm`` int16 at playing level, every sentence
+filled up to whole frames, ``log_mel`` and ``excitation`` float16 of all its frames, ``ends`` in frames.
+Resumable.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from server.emulator.demo_voice import analysis
+from server.emulator.demo_voice.excitation import excitation
 from server.emulator.demo_voice.voice import PEAK, VOICE_GAIN
 
 
@@ -32,11 +34,11 @@ def analyse(data: Path) -> None:
             partial,
             pcm=np.round(np.concatenate(parts) * 32767).astype(np.int16),
             log_mel=np.concatenate([analysis.log_mel(part) for part in parts]).astype(np.float16),
-            excitation=np.concatenate([analysis.excitation(part) for part in parts]).astype(np.float16),
+            excitation=np.concatenate([excitation(part) for part in parts]).astype(np.float16),
             ends=np.cumsum([part.size // analysis.FRAME_SAMPLES for part in parts]),
         )
         partial.replace(target)
-        print(f"analysed {source.name}", flush=True)  # noqa: T201
+        print(f"analysed {source.name}", flush=True)
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
-"""Fit the projection to latents: ``python -m server.emulator.demo_voice.training.latents --data build/demo_voice``.
+"""Fit the projection to latents: ``python -m server.emulator.demo_voice.training.latents --data DATA``.
 
-Writes ``projection.npz`` (once; it must not change under a trained decoder) and, for each ``features/NNNN.npz``,
-``latents/NNNN.npy`` float16 ``[T, 120]``: 48 principal components of the excitation, then 72 of the mel block.
+Writes ``projection.npz`` (once; it must not change under a trained decoder) and, for each
+``features/NNNN.npz``, ``latents/NNNN.npy`` float16 ``[T, 96]``: 24 principal components of the excitation,
+then 72 of the mel block.
 """
 
 from __future__ import annotations
@@ -13,8 +14,14 @@ import numpy as np
 
 from server.emulator.demo_voice.analysis import Floats
 
-EXCITATION_WIDTH = 48
+EXCITATION_WIDTH = 24
 MEL_WIDTH = 72
+WIDTH = EXCITATION_WIDTH + MEL_WIDTH
+
+_BLOCKS = (("excitation", "excitation", EXCITATION_WIDTH), ("mel", "log_mel", MEL_WIDTH))
+"""Name in the projection, name in the features, components kept."""
+
+_FITTED_SHARDS = 12
 
 
 def _principal(rows: Floats, width: int) -> tuple[Floats, Floats, float]:
@@ -32,34 +39,29 @@ def fit(data: Path) -> None:
     shards = sorted((data / "features").glob("[0-9][0-9][0-9][0-9].npz"))
     target = data / "projection.npz"
     if not target.exists():
-        rows: dict[str, list[Floats]] = {"log_mel": [], "excitation": []}
-        for path in shards[:12]:
-            with np.load(path) as shard:
-                for name, kept in rows.items():
-                    kept.append(shard[name].reshape(len(shard[name]), -1).astype(np.float32))
-        excitation = _principal(np.concatenate(rows["excitation"]), EXCITATION_WIDTH)
-        mel = _principal(np.concatenate(rows["log_mel"]), MEL_WIDTH)
-        print(f"variance kept: excitation {excitation[2]:.4f}, mel {mel[2]:.4f}")  # noqa: T201
-        np.savez(
-            target,
-            excitation_mean=excitation[0],
-            excitation_basis=excitation[1],
-            mel_mean=mel[0],
-            mel_basis=mel[1],
-        )
+        fitted: dict[str, Floats] = {}
+        for name, feature, width in _BLOCKS:
+            rows = np.concatenate([_rows(path, feature) for path in shards[:_FITTED_SHARDS]])
+            fitted[f"{name}_mean"], fitted[f"{name}_basis"], kept = _principal(rows, width)
+            print(f"{name}: {kept:.4f} of the variance kept")
+        np.savez(target, allow_pickle=False, **fitted)
     (data / "latents").mkdir(exist_ok=True)
-    with np.load(target) as projection:
-        for path in shards:
-            written = data / "latents" / f"{path.stem}.npy"
-            if written.exists():
-                continue
-            with np.load(path) as shard:
-                parts = [
-                    (shard[name].reshape(len(shard[name]), -1).astype(np.float32) - projection[f"{short}_mean"])
-                    @ projection[f"{short}_basis"].T
-                    for name, short in (("excitation", "excitation"), ("log_mel", "mel"))
-                ]
+    with np.load(target) as stored:
+        projection = {name: stored[name] for name in stored.files}
+    for path in shards:
+        written = data / "latents" / f"{path.stem}.npy"
+        if not written.exists():
+            parts = [
+                (_rows(path, feature) - projection[f"{name}_mean"]) @ projection[f"{name}_basis"].T
+                for name, feature, _ in _BLOCKS
+            ]
             np.save(written, np.concatenate(parts, axis=1).astype(np.float16))
+
+
+def _rows(path: Path, feature: str) -> Floats:
+    with np.load(path) as shard:
+        rows: Floats = shard[feature].reshape(len(shard[feature]), -1).astype(np.float32)
+    return rows
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
 """Fit the codebooks: ``python -m server.emulator.demo_voice.training.quantise --data build/demo_voice``.
 
-Residual k-means on the latents: three codebooks for the excitation (the first is the semantic one of the
-architecture), thirteen for the mel block. Writes ``codebooks.npz`` and ``quantised/NNNN.npy``: what the decoder
-will really receive. Both are made anew when missing only.
+Residual k-means on the latents: two codebooks for the excitation (the first of them is the semantic one of
+the architecture), fourteen for the mel block. Writes ``codebooks.npz`` and ``quantised/NNNN.npy``: what the
+decoder will really receive. Both are made anew when missing only.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from server.emulator.demo_voice.quantiser import ResidualQuantiser
 from server.emulator.demo_voice.training.latents import EXCITATION_WIDTH
 
 CODEBOOKS = 16
-EXCITATION_CODEBOOKS = 3
+EXCITATION_CODEBOOKS = 2
 CODEBOOK_SIZE = 1024
 
 
 def _nearest(rows: Tensor, centroids: Tensor) -> Tensor:
     norms = centroids.square().sum(dim=1)
-    return torch.cat([(norms - 2.0 * (part @ centroids.T)).argmin(dim=1) for part in rows.split(8192)])
+    return torch.cat([(norms - 2.0 * (part @ centroids.T)).argmin(dim=1) for part in torch.split(rows, 8192)])
 
 
 def _k_means(rows: Tensor, size: int, rounds: int, generator: torch.Generator) -> Tensor:
@@ -44,7 +44,7 @@ def _k_means(rows: Tensor, size: int, rounds: int, generator: torch.Generator) -
 
 
 def fit(data: Path, rounds: int, seed: int) -> npt.NDArray[np.float32]:
-    """Return codebooks ``[16, 1024, 120]``. Entry 0 of the first stays all zero: the encoder never uses it."""
+    """Return codebooks ``[16, 1024, 96]``. Entry 0 of the first stays all zero: the encoder never uses it."""
     latents = np.concatenate([np.load(path) for path in sorted((data / "latents").glob("*.npy"))])
     generator = torch.Generator().manual_seed(seed)
     everything = torch.from_numpy(latents.astype(np.float32))
@@ -53,9 +53,8 @@ def fit(data: Path, rounds: int, seed: int) -> npt.NDArray[np.float32]:
         (0, EXCITATION_CODEBOOKS, slice(0, EXCITATION_WIDTH)),
         (EXCITATION_CODEBOOKS, CODEBOOKS, slice(EXCITATION_WIDTH, None)),
     ):
-        rows = everything[:, columns]
-        total = rows.square().mean()
-        residual = rows.clone()
+        residual = everything[:, columns].clone()
+        total = residual.square().mean()
         for index in range(first, last):
             started = time.monotonic()
             banned = 1 if index == 0 else 0
@@ -63,7 +62,7 @@ def fit(data: Path, rounds: int, seed: int) -> npt.NDArray[np.float32]:
             residual -= centroids[_nearest(residual, centroids)]
             codebooks[index, banned:, columns] = centroids
             ratio = 10.0 * torch.log10(total / residual.square().mean())
-            print(f"codebook {index}: {ratio:.1f} dB, {time.monotonic() - started:.0f} s", flush=True)  # noqa: T201
+            print(f"codebook {index}: {ratio:.1f} dB, {time.monotonic() - started:.0f} s", flush=True)
     return codebooks.numpy()
 
 

@@ -41,7 +41,10 @@ def render(data: Path, wordnet: Path, handbook: Path, minutes: float, seed: int)
             partial.replace(path)
         with np.load(path) as shard:
             total_s += int(shard["ends"][-1]) / 24_000
-        print(f"shard {number}: {total_s / 60:.1f} min of speech, {time.monotonic() - started:.0f} s", flush=True)  # noqa: T201
+        print(
+            f"shard {number}: {total_s / 60:.1f} min of speech, {time.monotonic() - started:.0f} s",
+            flush=True,
+        )
         if total_s >= minutes * 60:
             return
 

@@ -21,23 +21,133 @@ _TAG = re.compile(r"<[^>]+>")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _READABLE = re.compile(r"[A-Za-z][A-Za-z ,;:'.!?\-]+")
 
-_NAMES = (
-    "Alice Bob Carmen Daniel Elena Farid Grace Hiro Ingrid James Katya Liam Maria Noah Olga Priya Quentin Rosa "
-    "Samuel Tara Ulrich Victor Wendy Xavier Yusuf Zoe Anderson Baker Chen Dubois Evans Fischer Garcia Hughes "
-    "Ivanov Johnson Kim Lopez Müller Nakamura O'Brien Patel Quinn Rossi Smith Thompson Underwood Vogel Williams"
-).split()
-_PLACES = (
-    "London Berlin Paris Madrid Chicago Boston Toronto Sydney Tokyo Nairobi Lima Oslo Vienna Prague Dublin Rome "
-    "Seattle Denver Cairo Mumbai Singapore Lisbon Warsaw Helsinki Zurich Amsterdam Munich Brussels Athens Seoul"
-).split()
-_MONTHS = (
-    "January February March April May June July August September October November December".split()
-)
-_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_THINGS = (
-    "train flight meeting package letter invoice report concert lesson appointment bus ferry radio kitchen lamp "
-    "garden bicycle printer camera battery window ticket speaker kettle timer alarm recipe"
-).split()
+_NAMES = [
+    "Alice",
+    "Bob",
+    "Carmen",
+    "Daniel",
+    "Elena",
+    "Farid",
+    "Grace",
+    "Hiro",
+    "Ingrid",
+    "James",
+    "Katya",
+    "Liam",
+    "Maria",
+    "Noah",
+    "Olga",
+    "Priya",
+    "Quentin",
+    "Rosa",
+    "Samuel",
+    "Tara",
+    "Ulrich",
+    "Victor",
+    "Wendy",
+    "Xavier",
+    "Yusuf",
+    "Zoe",
+    "Anderson",
+    "Baker",
+    "Chen",
+    "Dubois",
+    "Evans",
+    "Fischer",
+    "Garcia",
+    "Hughes",
+    "Ivanov",
+    "Johnson",
+    "Kim",
+    "Lopez",
+    "Müller",
+    "Nakamura",
+    "O'Brien",
+    "Patel",
+    "Quinn",
+    "Rossi",
+    "Smith",
+    "Thompson",
+    "Underwood",
+    "Vogel",
+    "Williams",
+]
+_PLACES = [
+    "London",
+    "Berlin",
+    "Paris",
+    "Madrid",
+    "Chicago",
+    "Boston",
+    "Toronto",
+    "Sydney",
+    "Tokyo",
+    "Nairobi",
+    "Lima",
+    "Oslo",
+    "Vienna",
+    "Prague",
+    "Dublin",
+    "Rome",
+    "Seattle",
+    "Denver",
+    "Cairo",
+    "Mumbai",
+    "Singapore",
+    "Lisbon",
+    "Warsaw",
+    "Helsinki",
+    "Zurich",
+    "Amsterdam",
+    "Munich",
+    "Brussels",
+    "Athens",
+    "Seoul",
+]
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_THINGS = [
+    "train",
+    "flight",
+    "meeting",
+    "package",
+    "letter",
+    "invoice",
+    "report",
+    "concert",
+    "lesson",
+    "appointment",
+    "bus",
+    "ferry",
+    "radio",
+    "kitchen",
+    "lamp",
+    "garden",
+    "bicycle",
+    "printer",
+    "camera",
+    "battery",
+    "window",
+    "ticket",
+    "speaker",
+    "kettle",
+    "timer",
+    "alarm",
+    "recipe",
+]
 _TEMPLATES = (
     "The {thing} to {place} leaves at {hour}:{minute} from platform {small}.",
     "{name} was born on {month} {day}, {year}, in {place}.",
@@ -88,7 +198,9 @@ def _from_handbook(folder: Path) -> Iterator[str]:
         for paragraph in _PARAGRAPH.findall(page.read_text(encoding="utf-8", errors="replace")):
             text = " ".join(html.unescape(_TAG.sub("", paragraph)).split())
             for sentence in _SENTENCE_END.split(text):
-                if 30 <= len(sentence) <= 240 and re.fullmatch(r"[A-Z][A-Za-z0-9 ,;:'’“”().!?\-]+[.!?]", sentence):
+                if 30 <= len(sentence) <= 240 and re.fullmatch(
+                    r"[A-Z][A-Za-z0-9 ,;:'’“”().!?\-]+[.!?]", sentence
+                ):
                     yield sentence
 
 
@@ -133,8 +245,8 @@ def _from_templates(rng: random.Random) -> Iterator[str]:
 def sentences(wordnet: Path, handbook: Path, seed: int) -> Iterator[str]:
     """Yield sentences without end: half WordNet examples, a quarter handbook, a quarter templates.
 
-    ``wordnet`` holds ``data.noun`` and its siblings, ``handbook`` the English HTML pages. The order depends on
-    ``seed`` alone; WordNet and the handbook start over, newly shuffled, when they are used up.
+    ``wordnet`` holds ``data.noun`` and its siblings, ``handbook`` the English HTML pages. The order depends
+    on ``seed`` alone; WordNet and the handbook start over, newly shuffled, when they are used up.
     """
     rng = random.Random(seed)
     pools = [list(_from_wordnet(wordnet)), list(_from_handbook(handbook))]

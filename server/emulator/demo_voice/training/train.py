@@ -1,7 +1,7 @@
-"""Train the decoder: ``python -m server.emulator.demo_voice.training.train --data build/demo_voice --steps 9000``.
+"""Train the decoder: ``python -m server.emulator.demo_voice.training.train --data DATA --run RUN``.
 
 Reads ``features/`` and ``latents/`` (or ``quantised/`` with ``--quantised``), writes ``RUN/checkpoint.pt``
-every 250 steps and goes on from it when it exists. With more ``--steps`` a run is prolonged: the cosine is a
+every 100 steps and goes on from it when it exists. With more ``--steps`` a run is prolonged: the cosine is a
 function of the share of steps done.
 """
 
@@ -20,10 +20,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
 from server.emulator.demo_voice.analysis import FRAME_SAMPLES, Floats
-from server.emulator.demo_voice.training.latents import EXCITATION_WIDTH
+from server.emulator.demo_voice.training.carriers import hold, plant
 from server.emulator.demo_voice.training.losses import SpectralLoss
-from server.emulator.demo_voice.training.model import Sizes, TrainingDecoder, parameter_count
+from server.emulator.demo_voice.training.model import decode, new_decoder, padded, trained_values
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,12 @@ class Plan:
     batch: int = 4
     frames: int = 16
     warm_up_steps: int = 200
-    excitation_noise: float = 0.15
-    mel_noise: float = 0.1
-    waveform: float = 0.5
+    noise: float = 0.1
     average: float = 0.999
 
 
 class Speech:
-    """All frames in memory: PCM ``int16 [T × 1920]`` and latents ``float16 [T, 120]``; crops are drawn from it."""
+    """All frames in memory, PCM ``int16 [T × 1920]`` and latents ``float16 [T, 96]``, to draw crops from."""
 
     def __init__(self, data: Path, kind: str) -> None:
         latents: list[npt.NDArray[np.float16]] = []
@@ -55,7 +54,7 @@ class Speech:
         self.pcm = np.concatenate(pcm)
 
     def crops(self, rng: np.random.Generator, batch: int, frames: int) -> tuple[Tensor, Tensor]:
-        """Return latents ``[batch, 120, frames]`` and PCM ``[batch, frames × 1920]``."""
+        """Return latents ``[batch, 96, frames]`` and PCM ``[batch, frames × 1920]``."""
         starts = rng.integers(0, len(self.latents) - frames, batch)
         latents = np.stack([self.latents[start : start + frames] for start in starts]).astype(np.float32)
         pcm: Floats = np.stack(
@@ -65,28 +64,31 @@ class Speech:
 
 
 class Trainer:
-    """One run: decoder, its running average, optimiser, step. ``folder`` holds the checkpoint."""
+    """One run: decoder, its running average, optimiser, step. ``folder`` holds the checkpoint.
 
-    def __init__(self, plan: Plan, folder: Path, sizes: Sizes, seed: int, start_from: Path | None) -> None:
-        torch.manual_seed(seed)
+    Without a checkpoint in it the run starts with ``decoder`` as it is given.
+    """
+
+    def __init__(self, plan: Plan, folder: Path, seed: int, decoder: Qwen3TTSTokenizerV2Decoder) -> None:
         self.plan = plan
         self.seed = seed
         self.path = folder / "checkpoint.pt"
         folder.mkdir(parents=True, exist_ok=True)
-        self.decoder = TrainingDecoder(sizes)
-        self.average = {name: value.detach().clone() for name, value in self.decoder.state_dict().items()}
-        self.optimiser = torch.optim.AdamW(self.decoder.parameters(), lr=plan.rate, betas=(0.8, 0.99), weight_decay=0.01)
-        self.loss = SpectralLoss(waveform=plan.waveform)
+        self.decoder = decoder
+        hold(decoder)
+        self.average = {name: value.clone() for name, value in trained_values(decoder).items()}
+        self._parameters = [value for value in decoder.parameters() if value.requires_grad]
+        # No weight decay: it would wear down the carriers, which get no gradient.
+        self.optimiser = torch.optim.AdamW(
+            self._parameters, lr=plan.rate, betas=(0.8, 0.99), weight_decay=0.0
+        )
+        self.loss = SpectralLoss()
         self.step = 0
         if self.path.exists():
             self._restore(torch.load(self.path, weights_only=True))
-        elif start_from is not None:
-            state = torch.load(start_from, weights_only=True)
-            self.decoder.load_state_dict(state["average"])
-            self.average = state["average"]
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.decoder.load_state_dict(state["decoder"])
+        self.decoder.load_state_dict(state["decoder"], strict=False)
         self.average = state["average"]
         self.optimiser.load_state_dict(state["optimiser"])
         self.step = state["step"]
@@ -95,7 +97,7 @@ class Trainer:
         """Write the checkpoint; a crash meanwhile leaves the old one."""
         partial = self.path.with_suffix(".partial")
         state = {
-            "decoder": self.decoder.state_dict(),
+            "decoder": trained_values(self.decoder),
             "average": self.average,
             "optimiser": self.optimiser.state_dict(),
             "step": self.step,
@@ -114,19 +116,17 @@ class Trainer:
             group["lr"] = rate
         latents, pcm = speech.crops(rng, plan.batch, plan.frames)
         noise = torch.randn(latents.shape, generator=torch.Generator().manual_seed(int(rng.integers(2**62))))
-        noise[:, :EXCITATION_WIDTH] *= plan.excitation_noise
-        noise[:, EXCITATION_WIDTH:] *= plan.mel_noise
-        made = self.decoder(latents + noise)
+        made = decode(self.decoder, latents + plan.noise * noise)
         # The first frame lacks the context that it has in the stream.
         loss, parts = self.loss(made[:, FRAME_SAMPLES:], pcm[:, FRAME_SAMPLES:])
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(self.decoder.parameters(), 1.0)
+        norm = torch.nn.utils.clip_grad_norm_(self._parameters, 1.0)
         if torch.isfinite(norm):
             self.optimiser.step()
         decay = min(plan.average, (self.step + 1) / (self.step + 10))
         with torch.no_grad():
-            for name, value in self.decoder.state_dict().items():
+            for name, value in trained_values(self.decoder).items():
                 self.average[name].lerp_(value, 1.0 - decay)
         self.step += 1
         return {"loss": loss.item(), **parts}
@@ -140,8 +140,6 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=9000)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--batch", type=int, default=4)
-    parser.add_argument("--latent-dim", type=int, default=Sizes.latent_dim)
-    parser.add_argument("--waveform", type=float, default=0.5)
     parser.add_argument("--quantised", action="store_true", help="train on quantised latents, without noise")
     parser.add_argument("--start-from", type=Path, help="checkpoint whose average this run starts with")
     parser.add_argument("--threads", type=int, default=2)
@@ -149,13 +147,20 @@ def main() -> None:
     flags = parser.parse_args()
     torch.set_num_threads(flags.threads)
     torch.set_flush_denormal(True)
-    noise = {"excitation_noise": 0.0, "mel_noise": 0.0} if flags.quantised else {}
-    plan = Plan(steps=flags.steps, rate=flags.rate, batch=flags.batch, waveform=flags.waveform, **noise)
+    plan = Plan(steps=flags.steps, rate=flags.rate, batch=flags.batch, noise=0.0 if flags.quantised else 0.1)
     speech = Speech(flags.data, "quantised" if flags.quantised else "latents")
-    trainer = Trainer(plan, flags.run, Sizes(latent_dim=flags.latent_dim), flags.seed, flags.start_from)
-    print(  # noqa: T201
+    torch.manual_seed(flags.seed)
+    decoder = new_decoder()
+    if flags.start_from:
+        decoder.load_state_dict(torch.load(flags.start_from, weights_only=True)["average"], strict=False)
+    else:
+        with np.load(flags.data / "projection.npz") as projection:
+            sample, _ = speech.crops(np.random.default_rng(flags.seed), 4, 16)
+            plant(decoder, projection["excitation_basis"], padded(sample))
+    trainer = Trainer(plan, flags.run, flags.seed, decoder)
+    print(
         f"{len(speech.latents) * FRAME_SAMPLES / 24_000 / 60:.1f} min of speech, "
-        f"{parameter_count(trainer.decoder)} parameters, from step {trainer.step}",
+        f"{sum(value.numel() for value in trainer.average.values())} parameters, from step {trainer.step}",
         flush=True,
     )
     sums: dict[str, float] = {}
@@ -165,10 +170,12 @@ def main() -> None:
             sums[name] = sums.get(name, 0.0) + value
         if trainer.step % 50 == 0:
             shown = " ".join(f"{name} {value / 50:.4f}" for name, value in sums.items())
-            print(f"step {trainer.step}: {shown}; {(time.monotonic() - started) / 50:.2f} s a step", flush=True)  # noqa: T201
+            print(
+                f"step {trainer.step}: {shown}; {(time.monotonic() - started) / 50:.2f} s a step", flush=True
+            )
             sums.clear()
             started = time.monotonic()
-        if trainer.step % 250 == 0 or trainer.step == plan.steps:
+        if trainer.step % 100 == 0 or trainer.step == plan.steps:
             trainer.save()
 
 
