@@ -46,7 +46,9 @@ def test_the_wire_loads_no_torch() -> None:
     assert_runs(code, ("torch", *QT))
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["say", "--help"], ["fetch", "--help"], ["--version"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["say", "--help"], ["fetch", "--help"], ["bench", "--help"], ["--version"]]
+)
 def test_help_loads_nothing_that_takes_time(arguments: list[str]) -> None:
     code = (
         f"from app.cli import main\ntry:\n    main({arguments!r})\nexcept SystemExit as end:\n"

@@ -107,18 +107,18 @@ class UpsampleBlock(nn.Module):
 
     def new_state(self, batch: int) -> UpsampleState:
         """Return the state before the first column."""
-        _, upsample, units = self._parts()
+        _, upsample, units = self.typed_parts()
         return UpsampleState(upsample.new_state(batch), [unit.new_state(batch) for unit in units])
 
     def step(self, x: Tensor, state: UpsampleState) -> Tensor:
         """Take the next ``[B, C_in, T]``, return the next ``[B, C_out, T * rate]``."""
-        act, upsample, units = self._parts()
+        act, upsample, units = self.typed_parts()
         x = upsample.step(act.step_into(x, torch.empty_like(x)), state.upsample)
         for unit, unit_state in zip(units, state.units, strict=True):
             x = unit.step(x, unit_state)
         return x
 
-    def _parts(self) -> tuple[SnakeBeta, CausalTransposedConv1d, list[ResidualUnit]]:
+    def typed_parts(self) -> tuple[SnakeBeta, CausalTransposedConv1d, list[ResidualUnit]]:
         """Return the list's elements with their types (their official names are its indices)."""
         act, upsample, *units = self.block
         return cast(SnakeBeta, act), cast(CausalTransposedConv1d, upsample), cast("list[ResidualUnit]", units)

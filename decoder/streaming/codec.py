@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +24,10 @@ import torch
 
 from decoder.errors import CodesError, DecoderError
 from decoder.spec import CodecSpec
+from decoder.streaming.backend import Backend, PrimingBackend, StreamState, backends
 from decoder.streaming.checkpoint import load_checkpoint
 from decoder.streaming.cost import macs_per_frame
+from decoder.streaming.heap import trim_heap
 from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
 from decoder.streaming.threads import choose_threads, prepare_decode_thread
 
@@ -37,26 +39,39 @@ Pcm = npt.NDArray[np.float32]
 """``[samples]``, within +-1, 24 kHz."""
 
 
-def load_decoder(path: str | Path, *, device: str = "cpu", threads: int | None = None) -> LoadedDecoder:
+PRECISIONS = ("exact", "auto", "fast")
+"""What ``load_decoder`` takes as ``precision``."""
+
+
+def load_decoder(
+    path: str | Path, *, device: str = "cpu", threads: int | None = None, precision: str = "exact"
+) -> LoadedDecoder:
     """Load a checkpoint and get ready to decode.
 
     Args:
         path: a folder, or the id of a fetched repository (see ``location.find_checkpoint``).
         device: ``cpu``, ``cuda`` or ``cuda:N``. A device that is not there is a warning, and the CPU.
         threads: of the CPU; None chooses (see ``threads.choose_threads``).
+        precision: ``exact`` is float32; ``fast`` is the fastest reduced precision that this machine has
+            instructions for, else exact; ``auto`` is what a measurement chose (see ``tune``).
 
     Raises:
         CheckpointError: names path, size and the first tensor that does not fit.
-        ValueError: ``threads`` is below 1.
+        ValueError: ``threads`` is below 1, or there is no such ``precision``.
 
     """
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
     decoder = load_checkpoint(path)
     used = _available(device)
     count = choose_threads(threads, macs_per_frame=macs_per_frame(decoder))
     # Only the calling thread's: without it the first products here would start threads for all CPUs.
     torch.set_num_threads(count)
-    decoder.to(used).fold()
-    return LoadedDecoder(decoder, threads=count)
+    decoder.to(used)
+    loaded = LoadedDecoder(decoder, threads=count, precision=precision, reload=lambda: load_checkpoint(path))
+    del decoder
+    trim_heap()
+    return loaded
 
 
 class LoadedDecoder:
@@ -66,14 +81,23 @@ class LoadedDecoder:
         spec: what the server must agree with.
         threads: that a step uses.
         device: that the weights are on, as ``cpu``.
+        backend: what decodes; ``backend.name`` says how.
 
     """
 
-    def __init__(self, decoder: Qwen3TTSTokenizerV2Decoder, *, threads: int) -> None:
-        self._decoder = decoder
+    def __init__(
+        self,
+        decoder: Qwen3TTSTokenizerV2Decoder,
+        *,
+        threads: int,
+        precision: str = "exact",
+        reload: Callable[[], Qwen3TTSTokenizerV2Decoder] | None = None,
+    ) -> None:
+        """Make the backend that ``precision`` names; ``reload`` is as ``backends``'s."""
         self.spec: CodecSpec = decoder.config.spec
         self.threads = threads
         self.device = str(decoder.pre_conv.conv.weight.device)
+        self.backend: Backend = _make_backend(decoder, threads, precision, reload)
 
     def prepare_thread(self) -> None:
         """Set up the calling thread for decoding, before its first step: threads, denormals as zero.
@@ -84,7 +108,7 @@ class LoadedDecoder:
 
     def new_stream(self) -> DecodeStream:
         """Start an utterance."""
-        return DecodeStream(self._decoder)
+        return DecodeStream(self.backend, self.spec)
 
     def warm_up(self, steps: Sequence[int] = (1, 4, 12, 25)) -> dict[int, float]:
         """Decode silence-like frames once for each length in ``steps``, and once more to measure.
@@ -109,9 +133,10 @@ class DecodeStream:
     Calls come from one thread at a time. To start over, make a new stream.
     """
 
-    def __init__(self, decoder: Qwen3TTSTokenizerV2Decoder) -> None:
-        self._decoder = decoder
-        self._state = decoder.new_state()
+    def __init__(self, backend: Backend, spec: CodecSpec) -> None:
+        self._backend = backend
+        self._spec = spec
+        self._state: StreamState = backend.new_state()
         self._failure: Exception | None = None
 
     def decode(self, codes: Codes) -> Pcm:
@@ -125,7 +150,7 @@ class DecodeStream:
         tensor = self._checked(codes)
         self._require_intact()
         try:
-            pcm = self._decoder.step(tensor, self._state)
+            pcm = self._backend.step(tensor, self._state)
             return pcm.to("cpu", torch.float32).numpy()
         except Exception as error:
             self._failure = error
@@ -139,7 +164,16 @@ class DecodeStream:
             DecoderError: as ``decode``.
 
         """
-        self.decode(codes)
+        if not isinstance(self._backend, PrimingBackend):
+            self.decode(codes)
+            return
+        tensor = self._checked(codes)
+        self._require_intact()
+        try:
+            self._backend.prime(tensor, self._state)
+        except Exception as error:
+            self._failure = error
+            raise
 
     @property
     def frames(self) -> int:
@@ -154,7 +188,7 @@ class DecodeStream:
     def _checked(self, codes: Codes) -> torch.Tensor:
         """Refuse bad codes before torch sees them."""
         array = np.asarray(codes)
-        books, size = self._decoder.config.num_quantizers, self._decoder.config.codebook_size
+        books, size = self._spec.codebooks, self._spec.codebook_size
         if array.ndim != 2 or array.shape[1] != books or not np.issubdtype(array.dtype, np.integer):
             raise CodesError(f"codes must be integers [T, {books}], not {array.dtype} {list(array.shape)}")
         if array.size and not 0 <= int(array.min()) <= int(array.max()) < size:
@@ -167,6 +201,22 @@ class DecodeStream:
     def _require_intact(self) -> None:
         if self._failure is not None:
             raise DecoderError("this stream failed before; start a new one") from self._failure
+
+
+def _make_backend(
+    decoder: Qwen3TTSTokenizerV2Decoder,
+    threads: int,
+    precision: str,
+    reload: Callable[[], Qwen3TTSTokenizerV2Decoder] | None,
+) -> Backend:
+    """Return the backend that ``precision`` stands for."""
+    offered = backends(decoder, reload)
+    name = precision
+    if precision == "auto":
+        from decoder.streaming.tune import choose_backend
+
+        name = choose_backend(decoder, threads=threads)
+    return offered.get(name, offered["exact"])()
 
 
 def _available(device: str) -> torch.device:

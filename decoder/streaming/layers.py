@@ -174,12 +174,12 @@ class SnakeBeta(FoldingModule):
 
     def forward(self, x: Tensor) -> Tensor:
         """``[B, C, T]`` -> ``[B, C, T]``."""
-        frequency, magnitude = self._exponentiated()
+        frequency, magnitude = self.exponentiated()
         return torch.addcmul(x, magnitude, torch.sin(x * frequency).square())
 
     def fold(self) -> None:
         """Exponentiate once."""
-        frequency, magnitude = self._exponentiated()
+        frequency, magnitude = self.exponentiated()
         self._folded = frequency.detach(), magnitude.detach()
 
     def unfold(self) -> None:
@@ -188,13 +188,14 @@ class SnakeBeta(FoldingModule):
 
     def step_into(self, x: Tensor, out: Tensor) -> Tensor:
         """Write the activation of ``x`` to ``out``, another tensor of the same shape, and return it."""
-        frequency, magnitude = self._folded or self._exponentiated()
+        frequency, magnitude = self._folded or self.exponentiated()
         torch.mul(x, frequency, out=out)
         out.sin_()
         out.mul_(out)
         return torch.addcmul(x, out, magnitude, out=out)
 
-    def _exponentiated(self) -> tuple[Tensor, Tensor]:
+    def exponentiated(self) -> tuple[Tensor, Tensor]:
+        """Return the factor inside the sine and that of its square, ``[C, 1]`` each."""
         frequency = torch.exp(self.alpha)[:, None]
         magnitude = 1.0 / (torch.exp(self.beta) + self._EPSILON)[:, None]
         return frequency, magnitude

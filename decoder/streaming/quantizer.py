@@ -96,6 +96,14 @@ class SplitQuantizer(FoldingModule):
         count = self._table.shape[0] // self.codebook_size
         self._offsets = torch.arange(count, device=self._table.device) * self.codebook_size
 
+    @property
+    def table(self) -> Tensor:
+        """``[16 * codebook_size, codebook_dim]``; code ``c`` of book ``b`` at ``b * codebook_size + c``."""
+        if self._table is None:
+            self.fold()
+        assert self._table is not None
+        return self._table
+
     def unfold(self) -> None:
         """Forget the table."""
         self._table = self._offsets = None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +16,12 @@ import torch
 
 from decoder.errors import CheckpointError, CodesError, DecoderError
 from decoder.streaming import LoadedDecoder, load_decoder
+from decoder.streaming.backend import reduced_precision
+from decoder.streaming.checkpoint import load_checkpoint
 from decoder.streaming.config import CodecConfig
-from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
 from decoder.streaming.random_weights import random_checkpoint
+from decoder.streaming.rows_backend import RowsBackend
+from tests.decoder.streaming.measure import PARITY_DB, snr_db
 
 SIZE = 64
 
@@ -142,7 +147,8 @@ def test_priming_sets_the_scene_and_emits_nothing(loaded: LoadedDecoder) -> None
     assert primed.prime(codes_of(72)) is None
     assert primed.frames == 72
     both.decode(codes_of(72))
-    assert np.array_equal(primed.decode(codes_of(4, 1)), both.decode(codes_of(4, 1)))
+    after, wanted = primed.decode(codes_of(4, 1)), both.decode(codes_of(4, 1))
+    assert snr_db(torch.from_numpy(wanted), torch.from_numpy(after)) >= PARITY_DB
 
 
 def test_a_stream_that_failed_says_so(loaded: LoadedDecoder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,12 +157,37 @@ def test_a_stream_that_failed_says_so(loaded: LoadedDecoder, monkeypatch: pytest
     stream = loaded.new_stream()
     stream.decode(codes_of(3))
     with monkeypatch.context() as patch:
-        patch.setattr(Qwen3TTSTokenizerV2Decoder, "_step", lambda *_: 1 / 0)
+        patch.setattr(RowsBackend, "_frames", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             stream.decode(codes_of(1))
     with pytest.raises(DecoderError, match="start a new one"):
         stream.decode(codes_of(1))
     assert np.array_equal(loaded.new_stream().decode(codes_of(5)), wanted)
+
+
+def test_a_precision_that_is_not_known_is_refused(tmp_path: Path) -> None:
+    """Before anything is loaded."""
+    with pytest.raises(ValueError, match="exact, auto, fast"):
+        load_decoder(tmp_path, precision="double")
+
+
+def test_fast_is_what_it_is_called_or_exact(tmp_path: Path, small_config: CodecConfig) -> None:
+    """Where the machine has no means for it, float32 decodes."""
+    folder = random_checkpoint(tmp_path, small_config, seed=3)
+    decoder = load_decoder(folder, threads=1, precision="fast")
+    assert decoder.backend.name == ("exact" if reduced_precision() is None else "fast")
+    assert decoder.new_stream().decode(codes_of(3)).shape == (3 * 1920,)
+
+
+def test_the_checkpoint_is_let_go(tmp_path: Path, small_config: CodecConfig) -> None:
+    """A loaded decoder keeps its own form of the weights, and not the modules beside it."""
+    decoder = load_checkpoint(random_checkpoint(tmp_path, small_config))
+    gone = weakref.ref(decoder.decoder[1])
+    loaded = LoadedDecoder(decoder, threads=1)
+    del decoder
+    gc.collect()
+    assert gone() is None
+    assert loaded.new_stream().decode(codes_of(1)).shape == (1920,)
 
 
 def test_warming_up_measures_each_step(loaded: LoadedDecoder) -> None:

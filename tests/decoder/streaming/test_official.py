@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
+from decoder.streaming.backend import Backend, ModulesBackend
 from decoder.streaming.checkpoint import load_checkpoint
 from decoder.streaming.config import CodecConfig
 from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
 from decoder.streaming.random_weights import random_checkpoint, random_decoder
+from decoder.streaming.rows_backend import RowsBackend
 from tests.decoder.streaming.measure import FRAMES, PARITY_DB, snr_db, step_through
 from tests.decoder.streaming.official import official_decoder, official_forward
 
@@ -49,9 +52,14 @@ def compare(decoder: Qwen3TTSTokenizerV2Decoder, frames: int, cuts: list[tuple[i
     wanted = official_forward(official_decoder(config, decoder), codes)
     with torch.inference_mode():
         assert snr_db(wanted, decoder(codes)) >= PARITY_DB
-    for cut in cuts:
-        state = decoder.new_state()
-        out = step_through(lambda piece, state=state: decoder.step(piece, state), codes, cut, dim=0)
-        parity_db = snr_db(wanted, out)
-        print(f"{frames} frames cut by {cut}: {parity_db:.1f} dB against the official forward")
-        assert parity_db >= PARITY_DB
+    for backend in (ModulesBackend(decoder), RowsBackend(decoder)):
+        for cut in cuts:
+            state = backend.new_state()
+            out = step_through(partial(step, backend, state), codes, cut, dim=0)
+            parity_db = snr_db(wanted, out)
+            print(f"{backend.name}, {frames} frames cut by {cut}: {parity_db:.1f} dB against the official")
+            assert parity_db >= PARITY_DB
+
+
+def step(backend: Backend, state: object, codes: torch.Tensor) -> torch.Tensor:
+    return backend.step(codes, state)

@@ -1,0 +1,276 @@
+"""The choice by measurement: what may be chosen, what is kept, what is measured anew."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from decoder.streaming import tune
+from decoder.streaming.backend import Backend, ModulesBackend
+from decoder.streaming.machine import Machine, this_machine
+from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
+from decoder.streaming.tune import Choice, Trial, choose, choose_backend, measure, pick, thread_counts
+
+
+class Clock:
+    """Moves only when a backend of these tests takes a step."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+class Pretend:
+    """Decodes exactly, takes a given time on a given clock, and may spoil the samples."""
+
+    def __init__(
+        self,
+        decoder: Qwen3TTSTokenizerV2Decoder,
+        clock: Clock,
+        name: str,
+        step_s: float,
+        spoil: Callable[[torch.Tensor], torch.Tensor] = lambda pcm: pcm,
+    ) -> None:
+        self.name = name
+        self._exact = ModulesBackend(decoder)
+        self._clock = clock
+        self._step_s = step_s
+        self._spoil = spoil
+
+    def new_state(self) -> Any:
+        return self._exact.new_state()
+
+    def step(self, codes: torch.Tensor, state: Any) -> torch.Tensor:
+        self._clock.now_s += self._step_s
+        return self._spoil(self._exact.step(codes, state))
+
+
+Maker = Callable[[], Backend]
+
+
+def slightly_off(pcm: torch.Tensor) -> torch.Tensor:
+    return pcm * 1.01
+
+
+def far_off(pcm: torch.Tensor) -> torch.Tensor:
+    return pcm * 1.1
+
+
+def broken(pcm: torch.Tensor) -> torch.Tensor:
+    return pcm * math.nan
+
+
+def refuses(pcm: torch.Tensor) -> torch.Tensor:
+    raise RuntimeError("could not create a primitive")
+
+
+@pytest.mark.parametrize(
+    ("step_s", "spoil", "expected"),
+    [
+        (0.05, slightly_off, "fast"),  # 40 dB, twice as fast
+        (0.05, far_off, "exact"),  # 20 dB
+        (0.05, broken, "exact"),
+        (0.05, refuses, "exact"),
+        (0.09, slightly_off, "fast"),  # just a tenth
+        (0.095, slightly_off, "exact"),
+    ],
+)
+def test_float32_gives_way_to_what_is_faster_and_close(
+    small_decoder: Qwen3TTSTokenizerV2Decoder,
+    step_s: float,
+    spoil: Callable[[torch.Tensor], torch.Tensor],
+    expected: str,
+) -> None:
+    clock = Clock()
+    makers: dict[str, Maker] = {
+        "exact": lambda: Pretend(small_decoder, clock, "exact", 0.1),
+        "fast": lambda: Pretend(small_decoder, clock, "fast", step_s, spoil),
+    }
+    choice = measure(small_decoder, makers, [1], clock=clock)
+    assert choice.backend == expected
+    assert [trial.backend for trial in choice.trials] == ["exact", "fast"]
+
+
+def test_time_is_limited(small_decoder: Qwen3TTSTokenizerV2Decoder) -> None:
+    """The default is always tried; no other trial starts after three seconds."""
+    clock = Clock()
+    makers: dict[str, Maker] = {
+        "exact": lambda: Pretend(small_decoder, clock, "exact", 0.5),
+        "fast": lambda: Pretend(small_decoder, clock, "fast", 0.3),
+        "faster": lambda: Pretend(small_decoder, clock, "faster", 0.1),
+    }
+    choice = measure(small_decoder, makers, [1, 2], clock=clock)
+    assert [trial.backend for trial in choice.trials] == ["exact", "fast"]
+    assert choice.backend == "fast"
+
+
+def test_threads_are_chosen_for_the_winner_and_left_as_they_were(
+    small_decoder: Qwen3TTSTokenizerV2Decoder,
+) -> None:
+    clock = Clock()
+    before = torch.get_num_threads()
+    used: list[int] = []
+
+    class Silent(Pretend):
+        def step(self, codes: torch.Tensor, state: Any) -> torch.Tensor:
+            clock.now_s += self._step_s
+            return torch.zeros(len(codes))
+
+    def maker() -> Backend:
+        used.append(torch.get_num_threads())
+        return Silent(small_decoder, clock, "exact", 0.1 / torch.get_num_threads())
+
+    choice = measure(small_decoder, {"exact": maker}, [1, 2], clock=clock)
+    assert used == [1, 2]
+    assert choice.threads == 2
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "expected"), [((100, 91, 92), 0), ((100, 80, 75), 2), ((100, 75, 80), 1), ((100,), 0)]
+)
+def test_the_default_stays_unless_something_is_clearly_faster(
+    milliseconds: tuple[float, ...], expected: int
+) -> None:
+    trials = [Trial(f"b{i}", 1, ms, math.inf) for i, ms in enumerate(milliseconds)]
+    assert pick(trials).backend == f"b{expected}"
+
+
+@pytest.mark.parametrize(
+    ("cpus", "default", "expected"),
+    [(1, 1, [1]), (2, 2, [2]), (2, 1, [1, 2]), (4, 3, [3, 4]), (8, 7, [7, 8, 3])],
+)
+def test_few_numbers_of_threads_are_tried(
+    cpus: int, default: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tune, "cpu_count", lambda: cpus)
+    assert thread_counts(default) == expected
+
+
+@pytest.mark.parametrize("flags", [(), ("avx2", "fma"), ("avx512f",)])
+def test_a_cpu_without_instructions_is_never_asked(
+    flags: tuple[str, ...], small_decoder: Qwen3TTSTokenizerV2Decoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> Backend:
+        raise AssertionError("was made")
+
+    monkeypatch.setattr(tune, "backends", lambda _: {"exact": fail, "fast": fail, "modules": fail})
+    for probe in ("_is_avx512_bf16_supported", "_is_vnni_supported", "_is_amx_tile_supported"):
+        monkeypatch.setattr(torch.cpu, probe, lambda: False, raising=False)
+    old = Machine("old", flags, 2, "Linux")
+    assert list(tune.offered(small_decoder, old)) == ["exact"]
+    new = Machine("new", ("avx512_bf16",), 2, "Linux")
+    assert list(tune.offered(small_decoder, new)) == ["exact", "fast"]
+
+
+# -- what is kept ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "tuning.json"
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Measurements that were made, which are pretended."""
+    made: list[str] = []
+
+    def pretend(decoder: object, makers: object, counts: list[int]) -> Choice:
+        made.append("measured")
+        return Choice("exact", counts[0], (Trial("exact", counts[0], 1.0, math.inf),))
+
+    monkeypatch.setattr(tune, "measure", pretend)
+    return made
+
+
+def test_it_is_measured_once(
+    small_decoder: Qwen3TTSTokenizerV2Decoder, cache: Path, measured: list[str]
+) -> None:
+    first = choose(small_decoder, cache=cache)
+    assert choose(small_decoder, cache=cache) == first
+    assert len(measured) == 1
+    assert choose(small_decoder, cache=cache, redo=True) == first
+    assert len(measured) == 2
+    assert [path.name for path in cache.parent.iterdir()] == ["tuning.json"]
+
+
+def test_another_machine_version_shape_or_thread_count_is_measured_anew(
+    small_decoder: Qwen3TTSTokenizerV2Decoder,
+    demo_folder: Path,
+    cache: Path,
+    measured: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from decoder.streaming.checkpoint import load_checkpoint
+
+    demo = load_checkpoint(demo_folder)
+    choose(small_decoder, cache=cache)
+    choose(small_decoder, cache=cache, threads=1)
+    choose(demo, cache=cache)
+    with monkeypatch.context() as patch:
+        patch.setattr(tune, "version", lambda _: "99")
+        choose(small_decoder, cache=cache)
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "__version__", "99")
+        choose(small_decoder, cache=cache)
+    other = Machine("another", (), 1, "Linux")
+    with monkeypatch.context() as patch:
+        patch.setattr(tune, "this_machine", lambda: other)
+        choose(small_decoder, cache=cache)
+    assert len(measured) == len(json.loads(cache.read_text())) == 6
+    choose(small_decoder, cache=cache)
+    assert len(measured) == 6
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[]", "null", '{"KEY": {}}', '{"KEY": {"backend": "exact", "threads": 0, "trials": []}}'],
+)
+def test_a_broken_cache_is_redone(
+    content: str, small_decoder: Qwen3TTSTokenizerV2Decoder, cache: Path, measured: list[str]
+) -> None:
+    choose(small_decoder, cache=cache)
+    key = next(iter(json.loads(cache.read_text())))
+    cache.write_text(content.replace("KEY", key))
+    choose(small_decoder, cache=cache)
+    assert len(measured) == 2
+    choose(small_decoder, cache=cache)
+    assert len(measured) == 2
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(
+    small_decoder: Qwen3TTSTokenizerV2Decoder, tmp_path: Path, measured: list[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    choose(small_decoder, cache=tmp_path / "file" / "tuning.json")
+    choose(small_decoder, cache=tmp_path / "file" / "tuning.json")
+    assert len(measured) == 2
+
+
+def test_the_users_cache_is_the_default(
+    small_decoder: Qwen3TTSTokenizerV2Decoder,
+    measured: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr(tune.platformdirs, "user_cache_path", lambda *_, **__: tmp_path)
+    assert choose_backend(small_decoder, threads=1) == "exact"
+    assert (tmp_path / "tuning.json").is_file()
+
+
+def test_for_real(small_decoder: Qwen3TTSTokenizerV2Decoder, cache: Path) -> None:
+    """Whatever this machine offers: the choice is one of it, and its numbers can be printed."""
+    choice = choose(small_decoder, threads=1, cache=cache)
+    assert choice.backend in tune.offered(small_decoder, this_machine())
+    assert choice.trials[0].backend == "exact"
+    json.dumps(tune.as_dict(choice), allow_nan=False)
+    assert choose(small_decoder, threads=1, cache=cache) == choice
