@@ -22,17 +22,24 @@ from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
 from server.emulator.demo_voice.training.latents import WIDTH
 from server.emulator.demo_voice.training.model import CONFIG
 
+EXCITATION_CODEBOOKS = 2
+"""The first codebooks hold the excitation, the others the mel block."""
 _FILES = ("encoder.safetensors", "speech_tokenizer/config.json", "speech_tokenizer/model.safetensors")
 
 
-def assemble(data: Path, checkpoint: Path, gain_db: float = 0.0) -> Qwen3TTSTokenizerV2Decoder:
+def assemble(
+    data: Path, checkpoint: Path, gain_db: float = 0.0, stretch: float = 1.0
+) -> Qwen3TTSTokenizerV2Decoder:
     """Return the whole decoder: trained weights, codebooks, projections that let codebook sums through.
 
     ``gain_db`` goes into the last convolution. Training on logarithms leaves the voice a little too soft.
+    ``stretch`` moves the entries of the mel codebooks away from zero: they are the means of their cells, so
+    their sums vary less than what they stand for. Encoder and decoder read the same entries.
     """
     state = torch.load(checkpoint, weights_only=True)["average"]
     with np.load(data / "codebooks.npz") as stored:
         codebooks = torch.from_numpy(stored["codebooks"].astype(np.float32))
+    codebooks[EXCITATION_CODEBOOKS:] *= stretch
     # Codebooks are half as wide as what the first convolution takes: the other half stays zero.
     projection = torch.cat([torch.eye(WIDTH), torch.zeros(WIDTH, WIDTH)])[:, :, None]
     tensors = dict(state)
@@ -49,13 +56,15 @@ def assemble(data: Path, checkpoint: Path, gain_db: float = 0.0) -> Qwen3TTSToke
     return whole.eval()
 
 
-def export(data: Path, run: Path, out: Path, gain_db: float = 0.0) -> None:
+def export(data: Path, run: Path, out: Path, gain_db: float = 0.0, stretch: float = 1.0) -> None:
     """Write the three files to ``out``."""
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent) as scratch_name:
         scratch = Path(scratch_name)
         save_checkpoint(
-            scratch / "speech_tokenizer", assemble(data, run / "checkpoint.pt", gain_db), dtype=torch.float16
+            scratch / "speech_tokenizer",
+            assemble(data, run / "checkpoint.pt", gain_db, stretch),
+            dtype=torch.float16,
         )
         with np.load(data / "projection.npz") as projection:
             save_file(
@@ -77,8 +86,9 @@ def main() -> None:
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--gain-db", type=float, default=0.0, help="as evaluate finds the loudness wanting")
+    parser.add_argument("--stretch", type=float, default=1.0, help="of the mel codebooks' entries")
     flags = parser.parse_args()
-    export(flags.data, flags.run, flags.out, flags.gain_db)
+    export(flags.data, flags.run, flags.out, flags.gain_db, flags.stretch)
 
 
 if __name__ == "__main__":
