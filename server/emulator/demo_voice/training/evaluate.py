@@ -107,8 +107,8 @@ def evaluate(
     data: Path, voice: Path, count: int, picture: Path | None, keep: Path | None
 ) -> dict[str, float]:
     """Return the figures of the module's first lines for the first ``count`` texts (all: 50)."""
-    import pyloudnorm  # type: ignore[import-untyped]
-    from pystoi import stoi  # type: ignore[import-untyped]
+    import pyloudnorm
+    from pystoi import stoi
 
     pairs = evaluation_texts()[:count] if count < 50 else evaluation_texts()
     renderings = _renderings(data, [text for text, _ in pairs])
