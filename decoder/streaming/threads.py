@@ -6,17 +6,12 @@ import os
 
 import torch
 
+from decoder.streaming.machine import usable_cpus
+
 _MAX_THREADS = 8
 """More only wait for each other: the products of a step are small."""
 _SMALL_MACS = 5e8
 """Multiply-adds per frame below which a second thread costs more than it brings."""
-
-
-def cpu_count() -> int:
-    """Return the CPUs that this process may run on (``taskset`` and cpusets count)."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def choose_threads(requested: int | None = None, *, macs_per_frame: float = float("inf")) -> int:
@@ -32,7 +27,7 @@ def choose_threads(requested: int | None = None, *, macs_per_frame: float = floa
         ValueError: ``requested`` is below 1.
 
     """
-    cpus = cpu_count()
+    cpus = usable_cpus()
     if requested is not None:
         if requested < 1:
             raise ValueError(f"threads must be at least 1, not {requested}")

@@ -30,10 +30,10 @@ from torch import Tensor
 
 from decoder.streaming.backend import Backend, backends
 from decoder.streaming.cost import macs_per_frame
-from decoder.streaming.machine import Machine, this_machine
+from decoder.streaming.machine import Machine, this_machine, usable_cpus
 from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
 from decoder.streaming.snr import snr_db
-from decoder.streaming.threads import choose_threads, cpu_count
+from decoder.streaming.threads import choose_threads
 
 logger = logging.getLogger(__name__)
 
@@ -131,7 +131,7 @@ def has_reduced_instructions(machine: Machine) -> bool:
 
 def thread_counts(default: int) -> list[int]:
     """Return the numbers of threads to try, the default first."""
-    cpus = cpu_count()
+    cpus = usable_cpus()
     half = default // 2 if default >= _HALVED_FROM_THREADS else default
     return list(dict.fromkeys(n for n in (default, cpus, half) if n <= cpus))
 

@@ -16,7 +16,7 @@ from decoder.streaming.threads import choose_threads, prepare_decode_thread
 
 @pytest.fixture
 def cpus(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    monkeypatch.setattr(threads, "cpu_count", lambda: request.param)
+    monkeypatch.setattr(threads, "usable_cpus", lambda: request.param)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
 
 

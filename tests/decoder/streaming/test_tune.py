@@ -151,7 +151,7 @@ def test_the_default_stays_unless_something_is_clearly_faster(
 def test_few_numbers_of_threads_are_tried(
     cpus: int, default: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tune, "cpu_count", lambda: cpus)
+    monkeypatch.setattr(tune, "usable_cpus", lambda: cpus)
     assert thread_counts(default) == expected
 
 
