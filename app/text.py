@@ -34,9 +34,14 @@ _END = re.compile(
 
 
 def clean(text: str) -> str:
-    """Normalise line breaks; drop what cannot be spoken or sent: surrogates, controls, direction marks."""
+    """Normalise ``text`` and drop the white space around it."""
+    return normalised(text).strip()
+
+
+def normalised(text: str) -> str:
+    """Unify line breaks; drop what cannot be spoken or sent: surrogates, controls, direction marks."""
     text = _LINE_BREAKS.sub("\n", text).translate(_UNSPOKEN)
-    return "".join(c for c in text if c in "\n\t" or not _is_unsendable(c)).strip()
+    return "".join(c for c in text if c in "\n\t" or not _is_unsendable(c))
 
 
 def _is_unsendable(character: str) -> bool:

@@ -7,12 +7,13 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.audio.devices import DeviceChoice
 from app.audio.null import NOTHING, NullOutput
 from app.audio.output import BufferedSource, OpenError, Output, OutputInfo, SampleSource
 from app.audio.sound_server import likely_cause, sound_fingerprint
@@ -71,9 +72,10 @@ class OutputKeeper:
     def __init__(
         self,
         source: SampleSource,
-        open_output: Callable[[SampleSource], Output],
+        open_output: Callable[[SampleSource, DeviceChoice | None], Output],
         on_event: Callable[[OutputEvent], None],
         *,
+        choice: DeviceChoice | None = None,
         open_null: Callable[[SampleSource], Output] = NullOutput,
         fingerprint: Callable[[], object] = sound_fingerprint,
         cause: Callable[[], str] = likely_cause,
@@ -81,10 +83,14 @@ class OutputKeeper:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         off_loop: _OffLoop = asyncio.to_thread,
     ) -> None:
-        """``open_output`` and ``fingerprint`` may block; ``cause`` explains a missing device."""
+        """``choice`` is the device to open, or the default one.
+
+        ``open_output`` and ``fingerprint`` may block; ``cause`` explains a missing device.
+        """
         self._source = source
         self._open_output = open_output
         self._on_event = on_event
+        self._choice = choice
         self._open_null = open_null
         self._fingerprint = fingerprint
         self._cause = cause
@@ -121,6 +127,15 @@ class OutputKeeper:
         if not self._closing:
             self._spawn(self._keep())
 
+    async def use(self, device: str) -> None:
+        """Go on at ``device``, named as in the configuration, with the very next sample.
+
+        One that is absent is told and the default one used, as at the start; if it cannot be opened at all,
+        that is told and the present device goes on. Never fails.
+        """
+        if not self._closing:
+            await self._finish(self._use(DeviceChoice.parse(device)))
+
     async def between_utterances(self) -> None:
         """Follow the system's default device, if that changed; call once the last sample was heard."""
         if not self._closing:
@@ -134,6 +149,9 @@ class OutputKeeper:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         opening, self._opening = self._opening, None
+        if opening is not None:
+            # What it still comes to is nobody's concern; unasked, asyncio would complain about it.
+            opening.add_done_callback(lambda done: done.cancelled() or done.exception())
         if opening is not None and opening.done() and not opening.cancelled() and not opening.exception():
             # It was opened in the very moment of closing. If it still opens, it closes itself.
             self._output = opening.result()[0]
@@ -154,15 +172,40 @@ class OutputKeeper:
 
     async def _start(self) -> None:
         async with self._changing:
-            error = await self._try_device()
-            for _ in range(_BUSY_RETRIES):
-                if error is None or not error.busy:
-                    break
-                await self._sleep(_BUSY_PAUSE_S)
-                error = await self._try_device()
+            error = await self._try_patiently()
             if error is not None:
                 self._policy.failed(self._clock())
                 await self._go_without(error)
+
+    async def _use(self, choice: DeviceChoice | None) -> None:
+        async with self._changing:
+            if self._on_device and choice == self._choice:
+                return
+            previous, self._choice = self._choice, choice
+            had_device = self._on_device
+            if had_device:
+                # PortAudio looks for devices only while none is open, and many a card opens only once.
+                await self._exchange(None)
+            error = await self._try_patiently()
+            if error is None:
+                return
+            if had_device:
+                self._choice = previous
+                second_error = await self._try_device(note=f"{error}; the sound stays where it was")
+                if second_error is None:
+                    return
+            self._policy.failed(self._clock())
+            await self._go_without(error)
+
+    async def _try_patiently(self) -> OpenError | None:
+        """Open the device, a few times if another program holds it; or say why not."""
+        error = await self._try_device()
+        for _ in range(_BUSY_RETRIES):
+            if error is None or not error.busy:
+                break
+            await self._sleep(_BUSY_PAUSE_S)
+            error = await self._try_device()
+        return error
 
     async def _keep(self) -> None:
         while True:
@@ -203,14 +246,17 @@ class OutputKeeper:
             if error is not None and self._output is None:
                 await self._go_without(error)
 
-    async def _try_device(self) -> OpenError | None:
-        """Open the device beside what is open, then let it read instead; or say why not."""
-        gate = _Gate(self._source)
+    async def _try_device(self, note: str = "") -> OpenError | None:
+        """Open the device beside what is open, then let it read instead; or say why not.
+
+        ``note`` is told with it.
+        """
+        gate, choice = _Gate(self._source), self._choice
 
         def opened() -> tuple[Output, object]:
             # Before opening: a change in between must not go unnoticed.
             fingerprint = self._fingerprint()
-            output = self._open_output(gate)
+            output = self._open_output(gate, choice)
             if self._closing:
                 output.close()
             return output, fingerprint
@@ -230,7 +276,8 @@ class OutputKeeper:
         self._policy.opened()
         await self._exchange(output, gate)
         self._on_device = True
-        self._emit(OutputOpened(output.info))
+        notes = "; ".join(part for part in (note, output.info.note) if part)
+        self._emit(OutputOpened(replace(output.info, note=notes)))
         return None
 
     async def _go_without(self, error: OpenError) -> None:

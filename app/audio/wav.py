@@ -19,6 +19,34 @@ _HEADER_BYTES = 44
 _MOST_DATA_BYTES = (0xFFFFFFFF - (_HEADER_BYTES - 8)) // 2 * 2
 
 
+def int16_bytes(pcm: NDArray[np.float32]) -> bytes:
+    """Return ``float32 [samples]`` as little-endian int16: ±1 is full scale, beyond is cut, NaN is silence."""
+    pcm = np.nan_to_num(np.asarray(pcm, np.float32), nan=0.0, posinf=2.0, neginf=-2.0)
+    # Readers divide by 32768: the same factor here, so that what is read equals what was written.
+    data: bytes = np.clip(np.rint(pcm * 32768.0), -32768, 32767).astype("<i2").tobytes()
+    return data
+
+
+def wav_header(rate_hz: int, data_bytes: int | None) -> bytes:
+    """Return the header of a 16-bit mono file; ``None`` is a length that nobody knows yet, as in a stream."""
+    return struct.pack(
+        "<4sI4s4sIHHIIHH4sI",
+        b"RIFF",
+        0xFFFFFFFF if data_bytes is None else _HEADER_BYTES - 8 + data_bytes,
+        b"WAVE",
+        b"fmt ",
+        16,
+        1,  # PCM
+        1,  # channel
+        rate_hz,
+        rate_hz * 2,
+        2,
+        16,
+        b"data",
+        0xFFFFFFFF if data_bytes is None else data_bytes,
+    )
+
+
 class WavWriter:
     """A 16-bit mono WAV file, written in place.
 
@@ -69,7 +97,8 @@ class WavWriter:
         """
         if self._file is None or not len(pcm):
             return
-        data = self._as_int16(pcm)
+        self._clipped_samples += int(np.count_nonzero(np.abs(np.nan_to_num(pcm, nan=0.0)) > 1.0))
+        data = int16_bytes(pcm)
         fits = data[: max(0, self._most_data_bytes - self._data_bytes)]
         try:
             self._append(fits)
@@ -97,13 +126,6 @@ class WavWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _as_int16(self, pcm: NDArray[np.float32]) -> bytes:
-        pcm = np.nan_to_num(np.asarray(pcm, np.float32), nan=0.0, posinf=2.0, neginf=-2.0)
-        self._clipped_samples += int(np.count_nonzero(np.abs(pcm) > 1.0))
-        # Readers divide by 32768: the same factor here, so that what is read equals what was written.
-        data: bytes = np.clip(np.rint(pcm * 32768.0), -32768, 32767).astype("<i2").tobytes()
-        return data
 
     def _append(self, data: bytes) -> None:
         assert self._file is not None
@@ -137,22 +159,7 @@ class WavWriter:
             rest = rest[os.write(self._file, rest) :]
 
     def _header(self) -> bytes:
-        return struct.pack(
-            "<4sI4s4sIHHIIHH4sI",
-            b"RIFF",
-            _HEADER_BYTES - 8 + self._data_bytes,
-            b"WAVE",
-            b"fmt ",
-            16,
-            1,  # PCM
-            1,  # channel
-            self.rate_hz,
-            self.rate_hz * 2,
-            2,
-            16,
-            b"data",
-            self._data_bytes,
-        )
+        return wav_header(self.rate_hz, self._data_bytes)
 
     def _failed(self, error: OSError) -> RecordingError:
         try:

@@ -31,6 +31,9 @@ _AUDIBLE_ANOMALIES = {
     AnomalyKind.BAD_CONTEXT,
 }
 
+_IDLE = "Idle timeout"
+"""Nothing is wrong: the link's state says all there is to know."""
+
 
 class Arrivals:
     """Knows which utterance is being received, and what is known of the link."""
@@ -81,6 +84,8 @@ class Arrivals:
                 self._on_link(event)
             case wire.ModeKnown():
                 self._on_mode(event)
+            case wire.ServerSaid() if event.message.startswith(_IDLE):
+                log.info("the server dropped the idle link: %s", event.message)
             case wire.ServerSaid():
                 self._tell(Notice(Severity.INFO, f"the server said: {event.message}"))
             case Anomaly():
@@ -99,7 +104,7 @@ class Arrivals:
             case BytesArrived():
                 utterance.meter.bytes_arrived(event.count)
             case wire.UnitStarted():
-                self._worker.put(job, NewUnit())
+                self._worker.put(job, NewUnit(event.text))
             case wire.ContextArrived():
                 self._worker.put(job, Context(event.codes))
             case wire.FramesArrived():
@@ -129,7 +134,7 @@ class Arrivals:
         if event.state is not LinkState.READY:
             self._mode = wire.Mode.UNKNOWN
             self._mode_known.clear()
-        self._tell(LinkStatus(event.state, self._mode, event.detail, event.retry_in_s))
+        self._tell(LinkStatus(event.state, self._mode, event.detail, event.retry_in_s, event.refused))
 
     def _on_mode(self, event: wire.ModeKnown) -> None:
         self._mode = event.mode

@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 
-from app.engine.events import DecoderState, EngineEvent, Notice, Severity
-from app.engine.utterance import Utterance
+from app.engine.events import DecoderState, EngineEvent, Notice, SentenceDecoded, Severity
+from app.engine.utterance import Sentence, Utterance
 from app.errors import NearfieldError
 from app.playback import facts
 from decoder.errors import DecoderError
@@ -22,11 +22,16 @@ class Decoding:
         active: Sequence[Utterance],
         tell: Callable[[EngineEvent], None],
         on_failure: Callable[[Utterance], None],
+        on_sentence: Callable[[Utterance], None] = lambda utterance: None,
     ) -> None:
-        """``on_failure`` is called once an utterance cannot be decoded further."""
+        """``on_failure`` is called once an utterance cannot be decoded further.
+
+        ``on_sentence`` is called whenever a sentence's place in an utterance's sound is known.
+        """
         self._active = active
         self._tell = tell
         self._on_failure = on_failure
+        self._on_sentence = on_sentence
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ready: asyncio.Future[None] | None = None
         self._missing: facts.DeviceMissing | None = None
@@ -68,7 +73,7 @@ class Decoding:
             case facts.DeviceMissing():
                 self._missing = fact
             case facts.DecoderBroken():
-                self._tell(DecoderState(False, str(fact.error)))
+                self._tell(DecoderState(False, str(fact.error), is_broken=True))
                 known = isinstance(fact.error, NearfieldError | DecoderError)
                 self._settle(
                     fact.error if known else NearfieldError(f"the decoder cannot be loaded: {fact.error}")
@@ -82,6 +87,8 @@ class Decoding:
         match fact:
             case facts.ChunkDecoded():
                 utterance.meter.chunk_was_decoded(fact.started_s, fact.ended_s, fact.samples)
+            case facts.UnitBegins():
+                self._on_unit(utterance, fact)
             case facts.LeadingSilence():
                 utterance.meter.leading_silence_s = fact.silence_s
             case facts.UtteranceDecoded():
@@ -97,6 +104,15 @@ class Decoding:
                 self._tell(Notice(Severity.WARNING, f"the decoder's sound was mended: {what}"))
             case facts.SamplesMissing():
                 self._tell(Notice(Severity.WARNING, f"the decoder left out {fact.samples} samples"))
+
+    def _on_unit(self, utterance: Utterance, fact: facts.UnitBegins) -> None:
+        text = fact.text or utterance.text
+        utterance.sentences.append(Sentence(text, fact.at_samples))
+        self._on_sentence(utterance)
+        reading, part = utterance.reading, utterance.part
+        if reading is not None and part is not None:
+            starts = part.starts_samples + fact.at_samples
+            self._tell(SentenceDecoded(reading.number, utterance.number, fact.text, starts))
 
     def _on_ready(self, fact: facts.DecoderReady) -> None:
         detail = f"loaded in {fact.load_s:.1f} s, warm in {fact.warm_up_s:.1f} s, RTF {fact.rtf:.2f}"

@@ -23,17 +23,21 @@ from typing import Any
 
 from app.engine.arrivals import Arrivals
 from app.engine.decoding import Decoding
-from app.engine.events import EngineEvent, StageChanged, UtteranceDone
+from app.engine.events import EngineEvent, PauseChanged, StageChanged, UtteranceDone
 from app.engine.hearing import LOOK_S, Hearing
+from app.engine.keeping import Keeping
 from app.engine.listeners import Listeners
 from app.engine.parts import Parts, SoundOutput
 from app.engine.patience import Patience
+from app.engine.reading import KeptSound, Reading
+from app.engine.seeking import Seeking
 from app.engine.sending import Sending
 from app.engine.state import Stage
 from app.engine.utterance import Utterance
 from app.errors import NearfieldError
 from app.metrics.meter import Meter
 from app.playback.speech_job import End, PcmSink
+from app.session.events import SessionEvent
 from app.text import clean, is_speakable
 from decoder.errors import DecoderError
 from decoder.wire.events import Mode, Outcome
@@ -63,6 +67,7 @@ class Engine:
         self._clock = clock
         self._listeners = Listeners()
         self._count = 0
+        self._readings = 0
         self._waiting: deque[Utterance] = deque()
         self._active: list[Utterance] = []
         """Utterances that were begun and are not done, oldest first."""
@@ -74,12 +79,14 @@ class Engine:
         self._decoding = Decoding(self._active, tell, self._on_decode_failure)
         self._worker = parts.worker(self._decoding.emit)
         self._arrivals = Arrivals(self._worker, self._source.rate_hz, self._patience, clock, tell)
-        self._session = parts.session(self._arrivals.take)
+        self._session = parts.session(self._take)
+        self._keeping = Keeping(self._session, session_config, tell, clock)
         self._hearing = Hearing(self._active, clock, tell, self._finish, lambda: self._output.underflows)
+        self._seeking = Seeking(self._active, parts.source, clock, tell)
         self._output = parts.output(parts.source, tell)
         self._sending = Sending(
             self._session,
-            session_config,
+            self._keeping,
             self._arrivals,
             self._patience,
             self.prepared,
@@ -111,7 +118,32 @@ class Engine:
             ConfigError: the file of the private authority cannot be used.
 
         """
-        await self._session.ensure_ready(self._session_config)
+        with self._keeping.standing_aside():
+            await self._session.ensure_ready(self._session_config)
+
+    def stay_connected(self) -> None:
+        """Connect now and again after each loss, told as link statuses; called once, after :meth:`start`.
+
+        A link that is dropped because nobody speaks sleeps until the next text, and a server that refuses
+        is not asked again; :meth:`try_now` and any text end both.
+        """
+        self._spawn(self._keeping.run())
+
+    def try_now(self) -> None:
+        """Have the wait for the next try to connect ended at once."""
+        self._keeping.try_now()
+
+    async def use_device(self, device: str) -> None:
+        """Go on at another sound device, named as in the configuration; no sample is lost.
+
+        If it cannot be opened the present one goes on; either is told.
+        """
+        await self._output.use(device)
+
+    @property
+    def asked_s(self) -> float:
+        """When the output last asked for samples, on the clock's scale; at first, when this was made."""
+        return self._source.asked_s
 
     async def prepared(self) -> None:
         """Wait until the decoder is warm, or is not needed because the server decodes.
@@ -127,9 +159,17 @@ class Engine:
             if self._closing or await self._arrivals.mode(MODE_S) is not Mode.PCM:
                 raise
 
-    def speak(self, text: str, sinks: Sequence[PcmSink] = ()) -> asyncio.Future[UtteranceDone]:
+    def speak(
+        self,
+        text: str,
+        sinks: Sequence[PcmSink] = (),
+        reading: Reading | None = None,
+        how: SessionConfig | None = None,
+    ) -> asyncio.Future[UtteranceDone]:
         """Queue ``text``; the future ends when the last of it was heard, however it ended.
 
+        It is spoken as ``how`` says, or as the engine's configuration does.
+        As a part of ``reading`` its sound is kept there, and it may be heard from any place.
         A text that comes while the engine is closed ends as cancelled, like those that waited then.
 
         Raises:
@@ -141,14 +181,18 @@ class Engine:
             raise ValueError("there is nothing to say in this text")
         now_s = self._clock()
         self._count += 1
+        part = None if reading is None else reading.new_part()
         utterance = Utterance(
             number=self._count,
             text=text,
             meter=Meter(now_s, self._source.rate_hz),
-            sinks=sinks,
+            sinks=sinks if part is None else (part, *sinks),
             requested_s=now_s,
             finished=asyncio.get_running_loop().create_future(),
             tell=self._listeners.tell,
+            how=how or self._session_config,
+            reading=reading,
+            part=part,
         )
         self._waiting.append(utterance)
         self._listeners.tell(StageChanged(utterance.number, text, Stage.QUEUED))
@@ -157,22 +201,55 @@ class Engine:
             self._stop_all()
         return utterance.finished
 
+    def new_reading(self, sound: KeptSound, sink: PcmSink | None = None) -> Reading:
+        """Return a reading: its utterances' sound goes through ``sink`` into ``sound``, or is there."""
+        self._readings += 1
+        return Reading(self._readings, sound, sink)
+
+    def seek(self, reading: Reading, to_samples: int) -> None:
+        """Have ``reading`` heard from ``to_samples`` of its sound on, whether it is in flight or over.
+
+        What has not been decoded yet cannot be reached. Anything else that is heard is stopped.
+        """
+        if any(u.reading is not reading for u in (*self._active, *self._waiting)):
+            self.stop()
+        self._seeking.seek(reading, to_samples)
+        self._changed.set()
+
+    def stop(self) -> None:
+        """Be silent at once: stop what is heard, forget what waits; the server is told in a moment."""
+        self._stop_all()
+        if not self._closing:
+            self._spawn(self._session.cancel())
+
     async def cancel(self) -> None:
-        """Be silent at once: stop what is heard, forget what waits, tell the server."""
+        """Be silent at once as :meth:`stop` is, and return when the server was told."""
         self._stop_all()
         await self._session.cancel()
 
     def pause(self) -> None:
         """Hold the sound where it is; no sample is lost."""
-        self._source.pause()
+        self._hold(True)
 
     def resume(self) -> None:
         """Go on where the sound was held."""
-        self._source.resume()
+        self._hold(False)
+
+    def set_volume(self, volume: float) -> None:
+        """Scale the sound, 0..1, whatever is heard; recordings keep their level.
+
+        Raises:
+            ValueError: it is outside 0..1.
+
+        """
+        if not 0.0 <= volume <= 1.0:
+            raise ValueError(f"volume {volume} is outside 0..1")
+        self._source.set_volume(volume)
 
     async def aclose(self) -> None:
         """Stop everything, tell the server, release the device; within a few seconds."""
         self._closing = True
+        self._keeping.stop()
         await self.cancel()
         self._decoding.close()
         tasks = tuple(self._tasks)
@@ -183,6 +260,10 @@ class Engine:
         for failure in await asyncio.gather(*closing, return_exceptions=True):
             if isinstance(failure, Exception):
                 log.error("a part of the engine could not be closed", exc_info=failure)
+
+    def _take(self, event: SessionEvent) -> None:
+        self._keeping.observe(event)
+        self._arrivals.take(event)
 
     # -- speaking ---------------------------------------------------------------------------------------
 
@@ -203,8 +284,21 @@ class Engine:
 
     # -- ending -----------------------------------------------------------------------------------------
 
+    def _hold(self, paused: bool) -> None:
+        if paused == self._source.is_paused:
+            return
+        if paused:
+            self._source.pause()
+        else:
+            self._source.resume()
+        self._listeners.tell(PauseChanged(paused))
+
     def _stop_all(self) -> None:
+        was_paused = self._source.is_paused
         self._source.stop()
+        self._seeking.forget()
+        if was_paused:
+            self._listeners.tell(PauseChanged(False))
         # Taken first: a listener that is told of an end may ask for the next text.
         stopped = [*self._active, *self._waiting]
         self._waiting.clear()
@@ -264,8 +358,9 @@ class Engine:
 
     async def _monitor(self) -> None:
         while True:
-            await self._wait_for(lambda: bool(self._active))
+            await self._wait_for(lambda: bool(self._active) or self._seeking.is_replaying)
             await asyncio.sleep(LOOK_S)
+            self._seeking.look()
             self._hearing.look()
 
     async def _wait_for(self, condition: Callable[[], bool]) -> None:

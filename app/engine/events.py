@@ -36,6 +36,8 @@ class DecoderState:
     detail: str
     rtf: float | None = None
     """Real-time factor measured while warming up."""
+    is_broken: bool = False
+    """Whether it cannot be used, for the reason in ``detail``."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class LinkStatus:
     mode: Mode
     detail: str
     retry_in_s: float | None = None
+    refused: bool = False
+    """Whether the server answered no: trying again does not help."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,8 @@ class StageChanged:
     utterance: int
     text: str
     stage: Stage
+    group: str = ""
+    """Of its order."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,64 @@ class UtteranceDone:
     outcome: Outcome
     reason: str
     report: Report
+    group: str = ""
+    """Of its order."""
+    heard_s: float = 0.0
+    """Seconds of its sound that have left the device."""
 
 
-EngineEvent = Notice | DecoderState | LinkStatus | OutputChanged | StageChanged | Progress | UtteranceDone
+@dataclass(frozen=True)
+class SentenceHeard:
+    """A sentence begins to be heard now."""
+
+    utterance: int
+    text: str
+    """As the server gave it back; it may have been normalised."""
+    starts_samples: int
+    """In the utterance's sound."""
+    group: str = ""
+    """Of its order."""
+
+
+@dataclass(frozen=True)
+class SentenceDecoded:
+    """A sentence begins at ``starts_samples`` of a reading's sound; it is decoded from there on."""
+
+    reading: int
+    utterance: int
+    text: str
+    """As the server gave it back; it may have been normalised."""
+    starts_samples: int
+
+
+@dataclass(frozen=True)
+class Heard:
+    """How far a reading was heard; told with every look while it sounds."""
+
+    reading: int
+    samples: int
+    """The samples before this one have left the device."""
+    is_over: bool = False
+    """What was replayed has been heard to its end; what of the reading is in flight, if any, follows."""
+
+
+@dataclass(frozen=True)
+class PauseChanged:
+    """The sound is held, or goes on."""
+
+    is_paused: bool
+
+
+EngineEvent = (
+    Notice
+    | DecoderState
+    | LinkStatus
+    | OutputChanged
+    | StageChanged
+    | Progress
+    | UtteranceDone
+    | SentenceDecoded
+    | SentenceHeard
+    | Heard
+    | PauseChanged
+)

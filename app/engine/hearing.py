@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from app.engine.events import EngineEvent, Progress
+from app.engine.events import EngineEvent, Progress, SentenceHeard
 from app.engine.state import Stage
 from app.engine.utterance import Utterance
+from app.playback.track import Track
 
 LOOK_S = 0.02
 PROGRESS_EVERY = 5
@@ -56,7 +57,7 @@ class Hearing:
             utterance.advance(Stage.STALLED if track.is_dry else Stage.PLAYING)
 
     def measure(self, utterance: Utterance) -> None:
-        """Take the numbers of the utterance's track."""
+        """Take the numbers of the utterance's track, and tell which of its sentences have begun."""
         if utterance.job is None:
             return
         track = utterance.job.track
@@ -66,3 +67,16 @@ class Hearing:
         utterance.meter.sound_was_heard(
             track.first_read_s, track.first_dac_s, track.buffered_s, track.underruns, track.gap_s
         )
+        self._tell_sentences(utterance, track)
+
+    def _tell_sentences(self, utterance: Utterance, track: Track) -> None:
+        now_s = self._clock()
+        if track.first_dac_s is None or track.first_dac_s > now_s:
+            return
+        heard = track.heard_samples(now_s)
+        for sentence in utterance.sentences[utterance.sentences_heard :]:
+            if sentence.starts_samples and sentence.starts_samples >= heard:
+                return
+            utterance.sentences_heard += 1
+            group = utterance.place.order.group
+            self._tell(SentenceHeard(utterance.number, sentence.text, sentence.starts_samples, group))

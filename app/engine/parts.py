@@ -26,6 +26,10 @@ class SoundOutput(Protocol):
         """Open the output."""
         ...
 
+    async def use(self, device: str) -> None:
+        """Go on at another device, named as in the configuration; whether that went well is told."""
+        ...
+
     async def between_utterances(self) -> None:
         """Follow a changed default device; called while nothing is played."""
         ...

@@ -16,6 +16,7 @@ class Patience:
     A text waits ``patience_s`` from the instant at which it was asked for, or at which a link that had
     worked was lost, whichever is later: what waits for its turn behind other texts does not grow old. What
     did grow old while nothing could be reached is dropped, not blurted out once the server is back.
+    Tries that are made ahead of any need are not observed here: no text has waited for them.
     """
 
     patience_s: float

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from app.engine.arrivals import Arrivals
+from app.engine.keeping import Keeping
 from app.engine.parts import SoundOutput
 from app.engine.patience import Patience
 from app.engine.state import Stage
@@ -19,7 +20,6 @@ from app.playback.speech_job import End, SpeechJob
 from app.playback.track import Track
 from app.session.session import Session
 from decoder.wire.budget import expected_s
-from decoder.wire.messages import SessionConfig
 
 log = logging.getLogger("nearfield.engine")
 
@@ -33,7 +33,7 @@ class Sending:
     def __init__(
         self,
         session: Session,
-        session_config: SessionConfig,
+        keeping: Keeping,
         arrivals: Arrivals,
         patience: Patience,
         prepared: Callable[[], Awaitable[None]],
@@ -44,7 +44,7 @@ class Sending:
     ) -> None:
         # prepared waits for the decoder, if one is needed.
         self._session = session
-        self._session_config = session_config
+        self._keeping = keeping
         self._arrivals = arrivals
         self._patience = patience
         self._prepared = prepared
@@ -108,7 +108,8 @@ class Sending:
         if reason := self._patience.why_dropped(utterance.requested_s, self._clock()):
             raise Unreachable(reason)
         give_up_s = self._patience.give_up_s(utterance.requested_s)
-        await self._session.ensure_ready(self._session_config, give_up_s)
+        with self._keeping.standing_aside():
+            await self._session.ensure_ready(utterance.how, give_up_s)
 
     async def _unless_stopped(self, utterance: Utterance, work: Coroutine[Any, Any, None]) -> None:
         """Do ``work``, but only until the utterance is stopped."""
@@ -133,3 +134,4 @@ class Sending:
         utterance.advance(Stage.WAITING)
         utterance.meter.text_was_sent(self._clock())
         self._session.speak(utterance.text)
+        self._keeping.text_was_sent()

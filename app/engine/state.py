@@ -21,7 +21,8 @@ class Stage(Enum):
 TRANSITIONS: dict[Stage, frozenset[Stage]] = {
     Stage.QUEUED: frozenset({Stage.CONNECTING, Stage.DONE}),
     Stage.CONNECTING: frozenset({Stage.WAITING, Stage.DONE}),
-    # Back to CONNECTING: the link was lost before anything came, and the text is sent once more.
+    # Back to CONNECTING: the link was lost before anything came, and the text is sent once more. What gives
+    # way to something more urgent becomes another utterance, of the same number, that begins at QUEUED.
     Stage.WAITING: frozenset({Stage.BUFFERING, Stage.CONNECTING, Stage.DONE}),
     Stage.BUFFERING: frozenset({Stage.PLAYING, Stage.DRAINING, Stage.DONE}),
     Stage.PLAYING: frozenset({Stage.STALLED, Stage.DRAINING, Stage.DONE}),

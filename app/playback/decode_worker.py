@@ -36,12 +36,18 @@ class DecodeWorker:
         emit: Callable[[DecodeFact], None],
         start_buffer: StartBuffer,
         clock: Callable[[], float] = time.perf_counter,
+        *,
+        measures: bool = True,
     ) -> None:
-        """``emit`` is called from the decode thread with every fact; it must not block or raise."""
+        """``emit`` is called from the decode thread with every fact; it must not block or raise.
+
+        With ``measures`` false the decoder is taken as warm, and what it costs is learnt from the work.
+        """
         self._open_decoder = open_decoder
         self._emit = emit
         self._clock = clock
         self._start_buffer = start_buffer
+        self._measures = measures
         self._cost = DecodeCost()
         self._jobs: deque[SpeechJob] = deque()
         self._wake = threading.Condition()
@@ -108,7 +114,7 @@ class DecodeWorker:
         decoder = self._open_decoder()
         warming_s = self._clock()
         # The first pass of a length pays for caches and pages; the cheapest of a few is its true cost.
-        for frames in CHUNK_FRAMES:
+        for frames in CHUNK_FRAMES if self._measures else ():
             codes = np.ones((frames, decoder.spec.codebooks), np.int16)
             stream = decoder.new_stream()
             rounds = [self._timed(stream, codes) for _ in range(_WARM_UP_ROUNDS if frames < 8 else 2)]

@@ -46,6 +46,15 @@ class ChunkDecoded:
 
 
 @dataclass(frozen=True)
+class UnitBegins:
+    """The utterance's sound from ``at_samples`` on says ``text``."""
+
+    utterance: int
+    text: str
+    at_samples: int
+
+
+@dataclass(frozen=True)
 class LeadingSilence:
     """How long the utterance is silent before its first audible sample."""
 
@@ -99,6 +108,7 @@ DecodeFact = (
     | DeviceMissing
     | DecoderBroken
     | ChunkDecoded
+    | UnitBegins
     | LeadingSilence
     | PcmRepaired
     | SamplesMissing

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.playback.track import Track
+from app.playback.track import Replay, Track
 
 RAMP_S = 0.005
 STOP_FADE_S = 0.010
@@ -25,8 +25,8 @@ IDLE_S = 2.0
 class _Playlist:
     """The tracks to play, in order. Stopping puts a new playlist in the place of the old."""
 
-    def __init__(self) -> None:
-        self.tracks: deque[Track] = deque()
+    def __init__(self, tracks: Iterable[Track] = ()) -> None:
+        self.tracks: deque[Track] = deque(tracks)
 
 
 class PcmSource:
@@ -46,7 +46,9 @@ class PcmSource:
         self._stop_fade = np.linspace(1.0, 0.0, round(STOP_FADE_S * rate_hz), dtype=np.float32)
         self._playlist = _Playlist()
         self._paused = False
+        self._volume = 1.0
         # Owned by the audio thread.
+        self._volume_now = 1.0
         self._playing = self._playlist
         self._stopped: Track | None = None
         """What was stopped and is being faded away."""
@@ -60,17 +62,42 @@ class PcmSource:
         self._faded_in = len(self._fade_in)
         self._lead_left = 0
         self._idle_since_s = -IDLE_S
+        self._asked_s = clock()
 
     @property
     def rate_hz(self) -> int:
         """Samples per second."""
         return self._rate_hz
 
+    @property
+    def asked_s(self) -> float:
+        """When samples were last asked for, or this was made: it moves as long as an output lives."""
+        return self._asked_s
+
     # -- event loop -------------------------------------------------------------------------------------
 
     def add(self, track: Track) -> None:
-        """Play ``track`` after those that were added before."""
-        self._playlist.tracks.append(track)
+        """Play ``track`` after those that were added before, unless it is one of them."""
+        if track not in self._playlist.tracks:
+            self._playlist.tracks.append(track)
+
+    def drop(self, dropped: Container[Track]) -> None:
+        """Have ``dropped`` heard no more: what is heard of them fades out, what is heard of others goes on."""
+        tracks = tuple(self._playlist.tracks)
+        if tracks and tracks[0] in dropped:
+            self.rearrange(track for track in tracks if track not in dropped)
+            return
+        for track in tracks:
+            if track in dropped:
+                track.cut_at_samples = 0
+
+    def rearrange(self, tracks: Iterable[Track]) -> None:
+        """Fade out what is heard and play ``tracks`` instead, of which some may have been playing."""
+        self._playlist = _Playlist(tracks)
+
+    def set_volume(self, volume: float) -> None:
+        """Scale all sound by ``volume``, 0..1, from the next block on, without a step."""
+        self._volume = volume
 
     def stop(self) -> None:
         """Fade out what is heard and forget all tracks; a track added afterwards starts at once."""
@@ -96,16 +123,19 @@ class PcmSource:
         track = tracks[0] if tracks and not self._paused else None
         if track is None or not track.is_open:
             return 0
-        return max(track.ring.readable_samples, int(track.ended))
+        return max(track.sound.readable_samples, int(track.ended))
 
     # -- audio thread -----------------------------------------------------------------------------------
 
     def read_into(self, out: NDArray[np.float32], dac_s: float) -> None:
         """Fill ``out`` (mono, ±1); ``out[0]`` leaves the DAC at ``dac_s``."""
+        self._asked_s = self._clock()
         playlist = self._playlist
         if playlist is not self._playing:
             if self._stopped is None and not self._silent:
                 self._stopped, self._stop_faded = self._playing.tracks[0], 0
+            for track in self._playing.tracks:
+                track.set_aside()
             self._playing = playlist
         filled = self._fade_away(out)
         if not self._paused:
@@ -113,33 +143,51 @@ class PcmSource:
         self._fall_silent(out[filled:])
         if filled:
             self._idle_since_s = dac_s + filled / self._rate_hz
+        self._scale(out)
+
+    def _scale(self, out: NDArray[np.float32]) -> None:
+        volume = self._volume
+        if volume != self._volume_now:
+            out *= np.linspace(self._volume_now, volume, len(out), dtype=np.float32)
+            self._volume_now = volume
+        elif volume != 1.0:
+            out *= np.float32(volume)
 
     def _play(self, playlist: _Playlist, out: NDArray[np.float32], dac_s: float) -> int:
         filled = 0
         while playlist.tracks and filled < len(out):
             track = playlist.tracks[0]
+            if track.finished_dac_s is not None:  # finished in the moment in which it was rearranged
+                playlist.tracks.popleft()
+                continue
             if not track.is_open:
                 break
-            if track.first_dac_s is None and track.ring.readable_samples:
+            track.sound.skip_to(track.skip_to_samples)
+            if track.first_dac_s is None and track.sound.readable_samples and track.left_to_cut_samples != 0:
                 filled += self._lead_in(out[filled:], dac_s)
                 if filled == len(out):
                     break
             at_s = dac_s + filled / self._rate_hz
-            # Read the flag before the ring: samples written in between are then not taken for the end.
-            ended = track.ended
-            count = track.ring.read_into(out[filled:])
+            # Read the flags before the ring: samples written in between are then not taken for the end.
+            ended, left = track.ended, track.left_to_cut_samples
+            count = track.sound.read_into(out[filled:] if left is None else out[filled:][:left])
             if count:
                 if track.first_dac_s is None:
                     # An output without a device has no latency: its DAC time may be a moment old.
                     track.first_read_s = min(self._clock(), at_s)
                     track.first_dac_s = at_s
-                    self._faded_in = len(self._fade_in)  # a beginning is no edge of a gap
+                    if not isinstance(track, Replay):
+                        self._faded_in = len(self._fade_in)  # a beginning is no edge of a gap
                 track.sound_resumes(at_s)
+                track.was_read(at_s + count / self._rate_hz)
                 self._smooth(out[filled : filled + count])
                 filled += count
             if filled == len(out):
                 break
-            if not ended:
+            if left is not None:
+                if track.first_dac_s is not None:
+                    self._sound_stops()
+            elif not ended:
                 track.shut(dac_s + filled / self._rate_hz)
                 break
             track.finish(dac_s + filled / self._rate_hz)
@@ -194,7 +242,7 @@ class PcmSource:
         if self._stopped is None:
             return 0
         fade = self._stop_fade[self._stop_faded : self._stop_faded + len(out)]
-        count = self._stopped.ring.read_into(out[: len(fade)])
+        count = self._stopped.sound.read_into(out[: len(fade)])
         if count:
             out[:count] *= fade[:count]
             self._smooth(out[:count])

@@ -60,3 +60,7 @@ class RingBuffer:
         out[first:count] = self._samples[: count - first]
         self._read += count
         return count
+
+    def skip_to(self, position_samples: int) -> None:
+        """Leave out what is before ``position_samples``, counted from the first ever written (reader)."""
+        self._read = max(self._read, min(position_samples, self._written))

@@ -21,7 +21,9 @@ class PcmSink(Protocol):
 
 @dataclass(frozen=True)
 class NewUnit:
-    """Frames that follow start from a new decoder state."""
+    """Frames that follow start from a new decoder state; they say ``text``."""
+
+    text: str = ""
 
 
 @dataclass(frozen=True)

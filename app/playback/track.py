@@ -6,9 +6,37 @@ no longer read, so nothing of it can be heard, whatever is still being decoded i
 
 from __future__ import annotations
 
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
 from app.playback.ring_buffer import RingBuffer
+from app.playback.stored_sound import StoredSound
 
 CAPACITY_S = 30
+
+
+class Sound(Protocol):
+    """What the callback reads of a track."""
+
+    @property
+    def read_samples(self) -> int:
+        """Samples ever read."""
+        ...
+
+    @property
+    def readable_samples(self) -> int:
+        """Samples that a read would find now."""
+        ...
+
+    def read_into(self, out: NDArray[np.float32]) -> int:
+        """Fill ``out`` from its beginning and return how many samples there were."""
+        ...
+
+    def skip_to(self, position_samples: int) -> None:
+        """Leave out what is before ``position_samples``."""
+        ...
 
 
 class Track:
@@ -42,11 +70,23 @@ class Track:
         """Seconds of silence in mid-utterance so far."""
         self.finished_dac_s: float | None = None
         """``perf_counter`` at which the last sample has left the DAC."""
+        self._read_to_dac_s = 0.0
+
+        # Written by the event loop.
+        self.skip_to_samples = 0
+        """Where the callback goes on reading, if it has not come so far by itself."""
+        self.cut_at_samples: int | None = None
+        """Where the callback ends the sound, if somebody wants it to end early; all before it is in the ring."""
+
+    @property
+    def sound(self) -> Sound:
+        """What the callback reads."""
+        return self.ring
 
     @property
     def is_open(self) -> bool:
         """Whether the callback may read."""
-        return self.ended or self._opened_to_samples > self.dry_at_samples
+        return self.ended or self.cut_at_samples is not None or self._opened_to_samples > self.dry_at_samples
 
     @property
     def is_dry(self) -> bool:
@@ -57,6 +97,12 @@ class Track:
     def buffered_s(self) -> float:
         """Seconds of sound in the ring."""
         return self.ring.readable_samples / self.rate_hz
+
+    @property
+    def left_to_cut_samples(self) -> int | None:
+        """How many samples may still be read before the cut, if there is one."""
+        cut = self.cut_at_samples
+        return None if cut is None else max(0, cut - self.sound.read_samples)
 
     def open(self) -> None:
         """Let the callback read, or go on reading, what is written by now (decode thread)."""
@@ -78,6 +124,33 @@ class Track:
             self.gap_s += dac_s - self.dry_dac_s
             self.dry_dac_s = None
 
+    def was_read(self, dac_s: float) -> None:
+        """Note that the newest sample read leaves the DAC just before ``dac_s`` (callback)."""
+        self._read_to_dac_s = dac_s
+
+    def heard_samples(self, now_s: float) -> int:
+        """Return how many samples have left the DAC at ``now_s`` (``perf_counter``)."""
+        read = self.sound.read_samples
+        return max(0, read - max(0, round((self._read_to_dac_s - now_s) * self.rate_hz)))
+
+    def set_aside(self) -> None:
+        """Let something else be heard meanwhile: a silence from here on is none of this track (callback)."""
+        self.dry_dac_s = None
+
     def finish(self, dac_s: float) -> None:
         """Note that the last sample has left the DAC at ``dac_s``, or before a dry spell (callback)."""
         self.finished_dac_s = dac_s if self.dry_dac_s is None else self.dry_dac_s
+
+
+class Replay(Track):
+    """Sound that is there already, from somewhere in its middle; open from the beginning."""
+
+    def __init__(self, rate_hz: int, stored: StoredSound) -> None:
+        super().__init__(rate_hz, capacity_s=0)
+        self._stored = stored
+        self.ended = True
+
+    @property
+    def sound(self) -> Sound:
+        """What the callback reads."""
+        return self._stored

@@ -17,6 +17,7 @@ from app.playback.facts import (
     PcmRepaired,
     SamplesMissing,
     SinkFailed,
+    UnitBegins,
     UtteranceDecoded,
 )
 from app.playback.speech_job import Context, End, Frames, Item, NewUnit, PcmSink, Samples, SpeechJob
@@ -117,6 +118,7 @@ class UtteranceDecoder:
         match item:
             case NewUnit():
                 self._stream = self._decoder.new_stream()
+                self._emit(UnitBegins(self._job.utterance, item.text, self._samples))
             case Context():
                 self._stream.prime(item.codes)
             case Samples():

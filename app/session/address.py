@@ -32,6 +32,16 @@ class ServerAddress:
         return (urlsplit(self.url).hostname or "").lower()
 
     @property
+    def port(self) -> int:
+        """TCP port, the scheme's own if the address names none."""
+        return urlsplit(self.url).port or (443 if self.is_encrypted else 80)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the host is an address rather than a name that has to be looked up."""
+        return is_numeric(self.host)
+
+    @property
     def is_encrypted(self) -> bool:
         """Whether the connection uses TLS."""
         return self.url.startswith("wss://")
@@ -109,6 +119,11 @@ def without_password(url: str) -> str:
     """Return ``url`` as it may be shown."""
     scheme, separator, rest = url.rpartition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"
+
+
+def is_numeric(host: str) -> bool:
+    """Whether ``host`` is an IP address rather than a name."""
+    return _ip(host) is not None
 
 
 def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

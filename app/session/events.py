@@ -14,6 +14,8 @@ class LinkState(Enum):
     CONNECTING = "connecting"
     READY = "ready"
     OFFLINE = "offline"
+    ASLEEP = "asleep"
+    """Not reached because nobody needs it: the next text connects. Told by the engine, never by a session."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class LinkChanged:
     retry_in_s: float | None = None
     trying_again_helps: bool = True
     """False if what came cannot be taken, and would not be on a fresh link either."""
+    refused: bool = False
+    """Whether the server answered no, so that only another address, key or setting helps."""
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import os
 import re
+import socket
 import ssl
-import urllib.request
+import time
 from importlib.metadata import version
 from urllib.parse import urlsplit
 
@@ -22,8 +23,10 @@ from websockets.exceptions import (
     WebSocketException,
 )
 
-from app.errors import ConfigError, Refused, SessionError, Unreachable
-from app.session.address import ServerAddress, proxy_of, without_password
+from app.errors import Refused, SessionError, Unreachable
+from app.session.address import ServerAddress, is_numeric, without_password
+from app.session.dial import Resolve, dial, look_up
+from app.session.reach import proxy_for, trust_of
 from decoder.wire.messages import MAX_MESSAGE_BYTES
 
 PING_INTERVAL_S = 8.0
@@ -108,9 +111,12 @@ class _Connect(connect):
 
 
 async def open_link(
-    address: ServerAddress, ping_interval_s: float = PING_INTERVAL_S, ping_timeout_s: float = PING_TIMEOUT_S
+    address: ServerAddress,
+    ping_interval_s: float = PING_INTERVAL_S,
+    ping_timeout_s: float = PING_TIMEOUT_S,
+    resolve: Resolve = socket.getaddrinfo,
 ) -> Link:
-    """Connect.
+    """Connect; ``resolve`` looks names up, and may block for ever.
 
     Raises:
         Unreachable: nothing answers, or the server is not well: later may be better.
@@ -118,11 +124,13 @@ async def open_link(
         ConfigError: the file of the private authority cannot be used.
 
     """
-    tls = _tls(address)
-    proxy = _proxy(address)
+    tls = trust_of(address)
+    proxy = proxy_for(address)
+    began_s = time.monotonic()
     try:
-        return Link(
-            await _Connect(
+        dialled = await _dial(address, proxy, resolve)
+        try:
+            opening = _Connect(
                 address.url,
                 additional_headers={"Authorization": f"Bearer {address.api_key}"}
                 if address.api_key
@@ -130,35 +138,34 @@ async def open_link(
                 user_agent_header=f"nearfield/{version('nearfield')}",
                 compression=None,
                 proxy=proxy,
+                sock=dialled,
                 ssl=tls,
-                open_timeout=address.open_timeout_s,
+                open_timeout=max(0.0, address.open_timeout_s - (time.monotonic() - began_s)),
                 ping_interval=ping_interval_s,
                 ping_timeout=ping_timeout_s,
                 close_timeout=CLOSE_TIMEOUT_S,
                 max_size=MAX_MESSAGE_BYTES,
             )
-        )
+        except BaseException:
+            if dialled is not None:
+                dialled.close()
+            raise
+        return Link(await opening)
     except (OSError, asyncio.TimeoutError, WebSocketException, EOFError, ImportError) as error:
         raise _in_words(address, proxy, error) from error
 
 
-def _tls(address: ServerAddress) -> ssl.SSLContext | None:
-    if not address.is_encrypted:
-        return None
-    context = ssl.create_default_context()
-    if address.ca_file:
-        try:
-            context.load_verify_locations(address.ca_file)
-        except OSError as error:
-            raise ConfigError(f"server.ca_file {address.ca_file} cannot be read: {error}") from None
-    return context
-
-
-def _proxy(address: ServerAddress) -> str | None:
-    """Return what the system's settings say, which are not even asked about a server that is near."""
-    if address.is_near or urllib.request.proxy_bypass(urlsplit(address.url).netloc):
-        return None
-    return proxy_of(address, urllib.request.getproxies())
+async def _dial(address: ServerAddress, proxy: str | None, resolve: Resolve) -> socket.socket | None:
+    """Return a socket that has reached the server, or ``None`` where the library may dial by itself."""
+    if proxy is None:
+        if address.is_numeric:
+            return None
+        return await dial(address.host, address.port, address.open_timeout_s, resolve)
+    parts = urlsplit(proxy)
+    if parts.hostname and not is_numeric(parts.hostname):
+        # The library looks the proxy up once more, in a thread that is waited for; by now it is answered.
+        await look_up(parts.hostname, parts.port or 0, address.open_timeout_s, resolve)
+    return None
 
 
 def _in_words(address: ServerAddress, proxy: str | None, error: Exception) -> SessionError:

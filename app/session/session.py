@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 import time
 from collections.abc import Awaitable, Callable
 
-from app.errors import NearfieldError, Unreachable
+from app.errors import NearfieldError, Refused, Unreachable
 from app.session.address import ServerAddress
 from app.session.backoff import delays_s
 from app.session.connection import Connection, Link
 from app.session.events import BytesArrived, LinkChanged, LinkState, SessionEvent
 from app.session.link import open_link
+from decoder.errors import MessageError
 from decoder.spec import CodecSpec
 from decoder.wire.client import ClientSession
 from decoder.wire.events import LinkUseless
@@ -30,7 +32,8 @@ LEAVE_S = 2.0
 class Session:
     """Speaks one utterance at a time; events come through ``on_event``, called in the event loop.
 
-    A link is made when :meth:`ensure_ready` needs one and kept until it ends or is of no use.
+    A link is made when :meth:`ensure_ready` needs one, or ahead of that by :meth:`connect`, and kept until
+    it ends or is of no use.
     """
 
     def __init__(
@@ -51,6 +54,8 @@ class Session:
         self._connection: Connection | None = None
         self._leaving: set[asyncio.Task[None]] = set()
         self._opening = asyncio.Lock()
+        self._hurried = asyncio.Event()
+        self._checked: SessionConfig | None = None
         self._is_closed = False
 
     async def ensure_ready(self, config: SessionConfig, give_up_s: float = 0.0) -> None:
@@ -65,6 +70,7 @@ class Session:
             ConfigError: the file of the private authority cannot be used.
 
         """
+        self._check(config)
         async with self._opening:
             while True:
                 connection = self._connection
@@ -73,6 +79,24 @@ class Session:
                 if await connection.wait_until_free():
                     connection.configure(config)
                     return
+
+    async def connect(self, config: SessionConfig) -> None:
+        """Have a link, after one try at most; that it failed is told to nobody but the caller.
+
+        Raises:
+            Unreachable: it cannot be reached.
+            Refused: it answered no, or no server would take ``config``.
+            ConfigError: the file of the private authority cannot be used.
+
+        """
+        self._check(config)
+        async with self._opening:
+            if self._connection is None or self._connection.is_closed:
+                self._use(await self._open_once(), config)
+
+    def hurry(self) -> None:
+        """Have :meth:`ensure_ready`, if it waits for its next try, try now."""
+        self._hurried.set()
 
     def speak(self, text: str) -> None:
         """Send ``text``; :meth:`ensure_ready` has returned, and nothing was awaited since then.
@@ -105,42 +129,57 @@ class Session:
 
     # -- inside -----------------------------------------------------------------------------------------
 
+    def _check(self, config: SessionConfig) -> None:
+        """Find out by a wire that leads nowhere whether ``config`` can be sent: no link is lost over it."""
+        if config == self._checked:  # one with a recording in it takes a while to check
+            return
+        try:
+            ClientSession(self._spec).send_config(config, self._clock())
+        except MessageError as error:
+            raise Refused(f"no server would take this configuration: {error}") from error
+        self._checked = config
+
     async def _connect(self, config: SessionConfig, give_up_s: float) -> Connection:
         try:
             link = await self._open(give_up_s)
-            connection = Connection(link, ClientSession(self._spec), self._handle, self._clock)
-            self._connection = connection
-            try:
-                connection.start(config)
-            except NearfieldError:
-                self._leave(connection)
-                raise
         except NearfieldError as error:
-            self._on_event(LinkChanged(LinkState.OFFLINE, str(error)))
+            refused = not isinstance(error, Unreachable)
+            self._on_event(LinkChanged(LinkState.OFFLINE, str(error), refused=refused))
             raise
         except asyncio.CancelledError:
             self._on_event(LinkChanged(LinkState.OFFLINE))
             raise
+        return self._use(link, config)
+
+    def _use(self, link: Link, config: SessionConfig) -> Connection:
+        connection = Connection(link, ClientSession(self._spec), self._handle, self._clock)
+        self._connection = connection
+        connection.start(config)
         self._on_event(LinkChanged(LinkState.READY, self._address.url))
         return connection
 
     async def _open(self, give_up_s: float) -> Link:
-        for wait_s in delays_s(self._rng):
-            if self._is_closed:
-                break
-            self._on_event(LinkChanged(LinkState.CONNECTING, self._address.url))
+        delays = delays_s(self._rng)
+        while True:
             try:
-                link = await self._open_link(self._address)
+                return await self._open_once()
             except Unreachable as error:
+                wait_s = next(delays)
                 if self._is_closed or self._clock() + wait_s > give_up_s:
                     raise
                 log.info("%s; next try in %.1f s", error, wait_s)
+                self._hurried.clear()
                 self._on_event(LinkChanged(LinkState.OFFLINE, str(error), wait_s))
-                await asyncio.sleep(wait_s)
-            else:
-                if not self._is_closed:
-                    return link
-                await link.close()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._hurried.wait(), wait_s)
+
+    async def _open_once(self) -> Link:
+        if not self._is_closed:
+            self._on_event(LinkChanged(LinkState.CONNECTING, self._address.url))
+            link = await self._open_link(self._address)
+            if not self._is_closed:
+                return link
+            await link.close()
         raise Unreachable("the session is closed")
 
     def _handle(self, connection: Connection, event: SessionEvent) -> None:

@@ -27,6 +27,8 @@ class Loudspeaker:
         self._task: asyncio.Task[None] | None = None
         self._blocks: list[NDArray[np.float32]] = []
         self.asked_between_utterances = 0
+        self.devices: list[str] = []
+        """Which devices were asked for, in turn."""
         self.is_closed = False
         self.underflows = 0
         self.holds_up_utterances: asyncio.Event | None = None
@@ -34,6 +36,9 @@ class Loudspeaker:
 
     async def start(self) -> None:
         self._task = asyncio.create_task(self._run())
+
+    async def use(self, device: str) -> None:
+        self.devices.append(device)
 
     async def between_utterances(self) -> None:
         self.asked_between_utterances += 1

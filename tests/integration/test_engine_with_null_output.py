@@ -42,7 +42,7 @@ async def engine_at(
             session=lambda on_event: Session(address, SPEC, on_event),
             worker=lambda emit: DecodeWorker(FakeDecoder, emit, StartBuffer(0.16)),
             output=lambda source, tell: OutputKeeper(
-                source, lambda of: NullOutput(of, paced=paced), lambda _: None, fingerprint=lambda: None
+                source, lambda of, _: NullOutput(of, paced=paced), lambda _: None, fingerprint=lambda: None
             ),
             source=PcmSource(SPEC.sample_rate_hz),
         )

@@ -11,45 +11,14 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
+from app.audio.devices import DeviceChoice
 from app.audio.keeper import OutputEvent, OutputKeeper, OutputLost, OutputMissing, OutputOpened
 from app.audio.null import NullOutput
 from app.audio.output import OpenError, OutputInfo, SampleSource
 from tests.app.audio.sources import ListSource, ramp
+from tests.helpers.hand_time import HandTime, settle
 
 T = TypeVar("T")
-
-
-class HandTime:
-    """Clock and sleep that move only by `advance`."""
-
-    def __init__(self) -> None:
-        self.now_s = 1000.0
-        self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
-
-    def __call__(self) -> float:
-        return self.now_s
-
-    async def sleep(self, seconds: float) -> None:
-        wake: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._sleepers.append((self.now_s + seconds, wake))
-        await wake
-
-    async def advance(self, seconds: float, each: Callable[[], None] = lambda: None) -> None:
-        """Pass time, waking who is due; ``each`` runs every 50 ms, before them."""
-        end_s = self.now_s + seconds
-        while self.now_s < end_s - 1e-9:
-            self.now_s = min(self.now_s + 0.05, end_s)
-            each()
-            for sleeper in [sleeper for sleeper in self._sleepers if sleeper[0] <= self.now_s + 1e-9]:
-                self._sleepers.remove(sleeper)
-                if not sleeper[1].done():
-                    sleeper[1].set_result(None)
-            await settle()
-
-
-async def settle() -> None:
-    for _ in range(20):
-        await asyncio.sleep(0)
 
 
 class HandOutput:
@@ -85,6 +54,9 @@ class Room:
         self.source = ListSource(pcm)
         self.refuses: list[OpenError] = []
         self.absent: OpenError | None = None
+        self.broken: dict[str, OpenError] = {}
+        """What is raised by the device of that name."""
+        self.tried: list[str] = []
         self.make = HandOutput
         self.default = "speakers"
         self.outputs: list[HandOutput] = []
@@ -106,13 +78,17 @@ class Room:
     async def at_once(self, call: Callable[[], T], /) -> T:
         return call()
 
-    def open_device(self, source: SampleSource) -> HandOutput:
+    def open_device(self, source: SampleSource, choice: DeviceChoice | None) -> HandOutput:
+        name = choice.name if choice else self.default
         self.tries_s.append(self.time() - 1000.0)
+        self.tried.append(name)
+        if name in self.broken:
+            raise self.broken[name]
         if self.refuses:
             raise self.refuses.pop(0)
         if self.absent is not None:
             raise self.absent
-        return self.add(self.make(source, self.time, self.default))
+        return self.add(self.make(source, self.time, name))
 
     def add(self, output: HandOutput) -> HandOutput:
         self.outputs.append(output)
@@ -220,6 +196,104 @@ async def test_a5_caller_that_is_cancelled_leaves_one_output_open() -> None:
         asking.cancel()
         await settle()
         assert [output.info.name for output in room.outputs if not output.closed] == ["headset"]
+
+
+async def use(room: Room, device: str) -> None:
+    """Ask for another device, and let time pass until that has been dealt with."""
+    asking = asyncio.ensure_future(room.keeper.use(device))
+    await settle()
+    while not asking.done():
+        await room.pass_time(0.05)
+    await asking
+
+
+def opened(room: Room) -> list[tuple[str, str]]:
+    """Name and note of every device that was told to be open."""
+    return [(e.info.name, e.info.note) for e in room.events if isinstance(e, OutputOpened)]
+
+
+async def test_another_device_goes_on_with_the_very_next_sample() -> None:
+    pcm = ramp(24_000 * 4)
+    async with started(Room(pcm)) as room:
+        await room.pass_time(1)
+        await use(room, "Pulse: headset")
+        assert [o.info.name for o in room.outputs if not o.closed] == ["headset"]
+        await room.pass_time(1)
+        await use(room, "")
+        await room.pass_time(4)
+        sound = np.concatenate(room.heard)
+        assert np.array_equal(sound[sound != 0], pcm)
+        assert opened(room) == [("speakers", ""), ("headset", ""), ("speakers", "")]
+
+
+async def test_the_device_that_was_chosen_stays_chosen_when_it_is_lost_and_when_the_default_changes() -> None:
+    async with started(Room()) as room:
+        await use(room, "Pulse: headset")
+        await room.pass_time(6)
+        room.output.dead = True
+        await room.pass_time(3)
+        room.default = "screen"
+        await room.keeper.between_utterances()
+        assert room.tried == ["speakers", "headset", "headset", "headset"]
+
+
+async def test_the_device_that_is_open_already_is_not_opened_again() -> None:
+    async with started(Room()) as room:
+        await use(room, "Pulse: headset")
+        await use(room, "Pulse: headset")
+        assert len(room.outputs) == 2
+
+
+async def test_a_device_that_cannot_be_opened_is_told_and_the_sound_stays_where_it_was() -> None:
+    pcm = ramp(24_000 * 4)
+    async with started(Room(pcm)) as room:
+        await room.pass_time(1)
+        room.broken["headset"] = OpenError("the headset is broken", "mend it")
+        await use(room, "headset")
+        await room.pass_time(4)
+        sound = np.concatenate(room.heard)
+        assert np.array_equal(sound[sound != 0], pcm)
+        note = "the headset is broken; mend it; the sound stays where it was"
+        assert opened(room) == [("speakers", ""), ("speakers", note)]
+        room.output.dead = True
+        await room.pass_time(8)
+        assert room.tried[-1] == "speakers"
+
+
+async def test_a_busy_device_is_asked_a_few_times_before_the_sound_stays_where_it_was() -> None:
+    async with started(Room()) as room:
+        room.broken["headset"] = OpenError("in use", busy=True)
+        await use(room, "headset")
+        assert room.tried == ["speakers", *["headset"] * 4, "speakers"]
+
+
+async def test_if_the_old_device_cannot_be_opened_any_more_either_samples_go_nowhere_until_it_can() -> None:
+    async with started(Room()) as room:
+        room.broken["headset"] = OpenError("no headset")
+        room.broken["speakers"] = OpenError("no speakers")
+        await use(room, "headset")
+        assert room.events[-1] == OutputMissing("no headset", "look at the cable")
+        room.broken.clear()
+        await room.pass_time(11)
+        assert room.output.info.name == "speakers"
+
+
+async def test_where_there_was_no_device_the_chosen_one_is_opened_or_waited_for() -> None:
+    room = Room()
+    room.absent = OpenError("there is no sound device")
+    async with started(room):
+        await use(room, "headset")
+        assert room.kinds() == [OutputMissing, OutputMissing]
+        room.absent = None
+        await room.pass_time(11)
+        assert room.output.info.name == "headset"
+
+
+async def test_a_device_asked_for_while_it_closes_is_not_opened() -> None:
+    async with started(Room()) as room:
+        await room.keeper.aclose()
+        await room.keeper.use("headset")
+        assert room.tried == ["speakers"]
 
 
 async def test_a6_unplugged_in_mid_play_the_rest_plays_once_and_in_order(
@@ -346,7 +420,7 @@ async def test_output_without_a_clock_may_ask_what_there_is_once_it_is_its_turn(
     pcm = ramp(5000)
     source = ListSource(pcm)
     keeper = OutputKeeper(
-        source, lambda of: NullOutput(of, paced=False), lambda event: None, fingerprint=lambda: None
+        source, lambda of, _: NullOutput(of, paced=False), lambda event: None, fingerprint=lambda: None
     )
     await keeper.start()
     give_up_at = time.perf_counter() + 5
@@ -360,7 +434,7 @@ async def test_output_without_a_clock_may_ask_what_there_is_once_it_is_its_turn(
 async def test_opening_that_fails_in_an_unexpected_way_is_survived() -> None:
     room = Room()
 
-    def broken(source: SampleSource) -> HandOutput:
+    def broken(source: SampleSource, choice: DeviceChoice | None) -> HandOutput:
         raise RuntimeError("a bug")
 
     room.keeper._open_output = broken
@@ -394,7 +468,7 @@ async def test_a15_aclose_does_not_wait_for_an_opening_that_blocks() -> None:
     room = Room()
     release = threading.Event()
 
-    def slow(source: SampleSource) -> HandOutput:
+    def slow(source: SampleSource, choice: DeviceChoice | None) -> HandOutput:
         release.wait()
         return room.add(HandOutput(source, room.time, "late"))
 

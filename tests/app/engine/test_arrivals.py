@@ -137,6 +137,11 @@ async def test_who_decodes_is_known_until_the_link_changes_and_told_to_people_on
     assert [e for e in bench.told if isinstance(e, Notice)] == [Notice(Severity.INFO, "it decodes itself")]
 
 
+async def test_that_an_idle_link_is_dropped_is_no_news_for_people(bench: Bench) -> None:
+    bench.arrivals.take(wire.ServerSaid("Idle timeout: no message received"))
+    assert bench.told == []
+
+
 async def test_what_the_server_says_is_passed_on(bench: Bench) -> None:
     bench.arrivals.take(wire.ServerSaid("Invalid config"))
     assert bench.told == [Notice(Severity.INFO, "the server said: Invalid config")]

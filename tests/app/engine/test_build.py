@@ -19,6 +19,7 @@ from app.engine.engine import Engine
 from app.engine.events import EngineEvent, Notice, OutputChanged, Severity
 from app.errors import ConfigError
 from decoder.errors import CheckpointError
+from tests.helpers.fake_sounddevice import FakeDevice, FakeSounddevice
 
 DEMO = Config(decoder=DecoderConfig(checkpoint=str(assets.folder("demo_voice"))))
 
@@ -115,3 +116,25 @@ async def test_without_a_device_the_sound_goes_nowhere_and_nobody_is_warned() ->
     assert [e for e in told if isinstance(e, OutputChanged)] == [
         OutputChanged(OutputInfo("none", 24_000, 1, 0.02, audible=False), "opened")
     ]
+
+
+async def test_the_sound_goes_on_at_a_device_that_was_plugged_in_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fake = FakeSounddevice().install(monkeypatch)
+    told: list[EngineEvent] = []
+    engine = build(replace(DEMO, audio=AudioConfig(latency_s=0.3)))
+    engine.subscribe(told.append)
+    await engine.start()
+    fake.devices.append(FakeDevice("headset"))
+    await engine.use_device("ALSA: headset")
+    await engine.use_device("ALSA: none of these")
+    await asyncio.wait_for(engine.prepared(), 60)
+    await engine.aclose()
+    infos = [e.info for e in told if isinstance(e, OutputChanged)]
+    names = ["ALSA: speakers", "ALSA: headset", "ALSA: speakers"]
+    assert [info and info.name for info in infos] == names
+    assert [stream.asked["latency"] for stream in fake.streams] == [0.3] * 3
+    assert not fake.open_streams
+    absent = [e.text for e in told if isinstance(e, Notice) and "none of these" in e.text]
+    assert len(absent) == 1

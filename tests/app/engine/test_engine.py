@@ -233,7 +233,7 @@ async def test_a_decoder_that_cannot_be_loaded_is_told_and_fails_every_text() ->
         done = await r.say(text_for(3))
         assert done.outcome is Outcome.FAILED
         assert "3 bytes" in done.reason
-        assert r.of(DecoderState)[-1] == DecoderState(False, "model.safetensors has 3 bytes")
+        assert r.of(DecoderState)[-1] == DecoderState(False, "model.safetensors has 3 bytes", is_broken=True)
         assert not r.emulator.utterances
 
 

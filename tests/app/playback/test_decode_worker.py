@@ -20,6 +20,7 @@ from app.playback.facts import (
     DecodeFailed,
     DecoderBroken,
     DecoderReady,
+    UnitBegins,
     UtteranceDecoded,
 )
 from app.playback.pcm_source import PcmSource
@@ -269,7 +270,8 @@ def test_cancel_with_a_chunk_in_the_decoder_leaks_nothing_and_the_next_goes_on(d
     bench.facts.wait_for_end(following.utterance)
     assert job.track.ring.written_samples == 0
     np.testing.assert_array_equal(heard(following), sound(100, 2))
-    assert not [f for f in bench.facts.all if getattr(f, "utterance", None) == job.utterance]
+    told = [f for f in bench.facts.all if getattr(f, "utterance", None) == job.utterance]
+    assert told == [UnitBegins(job.utterance, "", 0)], "what was told before, and nothing since"
     assert bench.worker.close(GRACE_S)
 
 

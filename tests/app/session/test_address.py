@@ -134,3 +134,18 @@ def test_which_proxy_leads_to_a_far_server(
 )
 def test_a_proxys_password_is_not_shown(url: str, shown: str) -> None:
     assert without_password(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("url", "port", "numeric"),
+    [
+        ("ws://127.0.0.1:8001", 8001, True),
+        ("ws://[::1]", 80, True),
+        ("wss://[fe80::1%eth0]:9", 9, True),
+        ("wss://speech.example.com", 443, False),
+        ("localhost:5", 5, False),
+    ],
+)
+def test_what_is_dialled(url: str, port: int, numeric: bool) -> None:
+    address = server_address(url)
+    assert (address.port, address.is_numeric) == (port, numeric)

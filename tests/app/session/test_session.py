@@ -268,7 +268,7 @@ async def test_a_refusal_is_not_tried_again_and_leaves_the_state_offline(error: 
     with pytest.raises(type(error)):
         await session.ensure_ready(CONFIG, time.perf_counter() + 60)
     assert door.asked == 1
-    assert heard.events[-1] == LinkChanged(LinkState.OFFLINE, str(error))
+    assert heard.events[-1] == LinkChanged(LinkState.OFFLINE, str(error), refused=True)
     await session.aclose()
 
 
@@ -287,15 +287,71 @@ async def test_a_wait_between_tries_is_interrupted_at_once_and_leaves_the_state_
     await session.aclose()
 
 
-async def test_a_configuration_no_server_takes_is_refused_and_the_next_one_is_not_held_up() -> None:
-    heard, links = Heard(), [FakeLink(), FakeLink()]
-    session = session_at(Door(list(links)), heard)
-    with pytest.raises(Refused, match="would not take"):
-        await session.ensure_ready(SessionConfig(speed=2.0))
-    assert heard.states[-1] is LinkState.OFFLINE
-    await asyncio.wait_for(session.ensure_ready(CONFIG), 1)
+async def test_a_configuration_no_server_takes_is_refused_and_costs_no_link() -> None:
+    heard, door = Heard(), Door([FakeLink()])
+    session = session_at(door, heard)
+    for connects in (True, False):
+        for ask in (session.ensure_ready, session.connect):
+            with pytest.raises(Refused, match="no server would take"):
+                await ask(SessionConfig(speed=2.0))
+        assert heard.states == ([] if connects else [LinkState.CONNECTING, LinkState.READY])
+        await asyncio.wait_for(session.ensure_ready(CONFIG), 1)
+    assert door.asked == 1
     await session.aclose()
-    assert all(link.is_closed for link in links)
+
+
+async def test_a_link_made_ahead_of_need_is_the_one_that_is_used() -> None:
+    heard, door = Heard(), Door([FakeLink()])
+    session = session_at(door, heard)
+    for _ in range(2):
+        await session.connect(CONFIG)
+    await session.ensure_ready(CONFIG)
+    assert door.asked == 1
+    assert heard.states == [LinkState.CONNECTING, LinkState.READY]
+    await session.aclose()
+
+
+@pytest.mark.parametrize("error", [AWAY, Refused("HTTP 401"), ConfigError("no such file")])
+async def test_a_try_ahead_of_need_is_one_and_its_failure_is_the_callers_to_tell(
+    error: NearfieldError,
+) -> None:
+    heard, door = Heard(), Door([error])
+    session = session_at(door, heard)
+    with pytest.raises(type(error)):
+        await session.connect(CONFIG)
+    assert door.asked == 1
+    assert heard.states == [LinkState.CONNECTING]
+    await session.aclose()
+
+
+async def test_who_is_in_a_hurry_ends_the_wait_for_the_next_try() -> None:
+    heard, door = Heard(), Door([AWAY])
+    session = session_at(door, heard)
+    waiting = asyncio.ensure_future(session.ensure_ready(CONFIG, time.perf_counter() + 60))
+    await eventually(lambda: LinkState.OFFLINE in heard.states)
+    started_s = time.perf_counter()
+    for turn in (2, 3, 4, 5, 6):
+        session.hurry()
+        await eventually(lambda n=turn: door.asked == n)
+        await eventually(lambda: heard.states[-1] is LinkState.OFFLINE)
+    door.answers = [FakeLink()]
+    session.hurry()
+    await asyncio.wait_for(waiting, 5)
+    assert time.perf_counter() - started_s < 5.0, "by itself it waits for half a minute"
+    await session.aclose()
+
+
+async def test_a_hurry_while_nobody_waits_is_forgotten() -> None:
+    heard, door = Heard(), Door([AWAY])
+    session = session_at(door, heard)
+    session.hurry()
+    waiting = asyncio.ensure_future(session.ensure_ready(CONFIG, time.perf_counter() + 60))
+    await eventually(lambda: LinkState.OFFLINE in heard.states)
+    await asyncio.sleep(0.05)
+    assert door.asked == 1
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    await session.aclose()
 
 
 async def test_speaking_on_a_link_that_was_lost_in_between_says_so() -> None:
