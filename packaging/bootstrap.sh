@@ -1,22 +1,36 @@
 #!/usr/bin/env bash
 # Sets up Nearfield in .venv on a bare Debian or Ubuntu: system libraries, Python packages, the demo voice.
 #   packaging/bootstrap.sh          what it takes to speak (nearfield say --demo …)
-#   packaging/bootstrap.sh --test   and what the tests, linters and type checks need
+#   packaging/bootstrap.sh --gui    and what the window needs (nearfield --demo)
+#   packaging/bootstrap.sh --test   and what the tests, linters and type checks need, the window's included
 # Running it again is quick and changes nothing that is up to date.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 extras=demo
 libraries=(libportaudio2)
+# What Qt's own libraries name and a bare system lacks (ldd of PySide6's libraries and platform plugins); the same
+# as in app/gui/startup.py. And a font: without any there is no text.
+window_libraries=(
+    libegl1 libgl1 libfontconfig1 libdbus-1-3 libglib2.0-0 libgssapi-krb5-2 libxkbcommon0
+    libxcb1 libx11-xcb1 libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0
+    libxcb-render-util0 libxcb-render0 libxcb-shape0 libxcb-shm0 libxcb-sync1 libxcb-xfixes0 libxcb-xkb1
+    libxkbcommon-x11-0 libwayland-client0 libwayland-cursor0 libwayland-egl1 fonts-dejavu-core
+)
 for argument in "$@"; do
     case $argument in
+        --gui)
+            [ "$extras" = demo,test ] || extras=demo,gui
+            libraries+=("${window_libraries[@]}")
+            ;;
         --test)
             extras=demo,test
+            libraries+=("${window_libraries[@]}")
             # A private sound server for the tests that play through a real PortAudio stream.
             libraries+=(pulseaudio pulseaudio-utils libasound2-plugins)
             ;;
         *)
-            echo "bootstrap: unknown option $argument; known: --test" >&2
+            echo "bootstrap: unknown option $argument; known: --gui --test" >&2
             exit 2
             ;;
     esac
@@ -42,7 +56,8 @@ is_installed() {
 missing=()
 if command -v dpkg-query >/dev/null; then
     for library in "${libraries[@]}"; do
-        is_installed "$library" || missing+=("$library")
+        # Names with t64 at the end: since Debian 13 and Ubuntu 24.04.
+        is_installed "$library" || is_installed "${library}t64" || missing+=("$library")
     done
 fi
 python=$(find_python || true)
@@ -81,9 +96,11 @@ fi
 
 wanted=$(cat pyproject.toml packaging/constraints.txt packaging/bootstrap.sh | sha256sum | cut -d' ' -f1)
 stamp=.venv/nearfield-$extras
-# What the tests need includes all that speaking needs.
+# What the tests need includes all that the others need, and the window what speaking needs.
+enough=(".venv/nearfield-demo,test" "$stamp")
+[ "$extras" = demo ] && enough+=(".venv/nearfield-demo,gui")
 if [ -x .venv/bin/nearfield ] && .venv/bin/python -c '' 2>/dev/null; then
-    for known in ".venv/nearfield-demo,test" "$stamp"; do
+    for known in "${enough[@]}"; do
         if [ "$(cat "$known" 2>/dev/null)" = "$wanted" ]; then
             echo "bootstrap: .venv is up to date"
             exit 0
@@ -117,4 +134,8 @@ if [ "$extras" = demo,test ]; then
     "${pip[@]}" install --no-deps qwen-tts==0.1.1
 fi
 echo "$wanted" >"$stamp"
-echo "bootstrap: done; try  .venv/bin/nearfield say --demo \"Hello from the edge\""
+if [ "$extras" = demo ]; then
+    echo "bootstrap: done; try  .venv/bin/nearfield say --demo \"Hello from the edge\""
+else
+    echo "bootstrap: done; try  .venv/bin/nearfield --demo"
+fi

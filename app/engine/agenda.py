@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
@@ -94,8 +95,7 @@ class Agenda(Generic[P]):
 
     def put(self, item: P) -> None:
         """Have ``item`` wait; also one that was begun and gave way, which is then where it was before."""
-        self._waiting.append(item)
-        self._waiting.sort(key=lambda one: one.place.key)
+        bisect.insort(self._waiting, item, key=lambda one: one.place.key)
 
     def hold(self, group: str) -> None:
         """Keep the floor for ``group``, should it come to have it, until :meth:`release`."""
@@ -126,6 +126,12 @@ class Agenda(Generic[P]):
         expired = [item for item in self._waiting if self.is_expired(item.place, now_s)]
         self._waiting = [item for item in self._waiting if item not in expired]
         return expired
+
+    @property
+    def next_expiry_s(self) -> float:
+        """When something that waits will have waited too long; infinite if nothing will."""
+        waiting = (item.place for item in self._waiting if not self.has_begun(item.place.group))
+        return min((place.expires_s for place in waiting), default=math.inf)
 
     def is_expired(self, place: Place, now_s: float) -> bool:
         """Whether what is at ``place`` has waited too long; what has begun to be heard never has."""

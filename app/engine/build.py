@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from app.audio.devices import DeviceChoice
 from app.audio.keeper import OutputEvent, OutputKeeper, OutputLost, OutputMissing, OutputOpened
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from decoder.streaming import LoadedDecoder
 
 _OpenDecoder = Callable[[Callable[[DecodeFact], None]], Decoder]
-Weights = SharedDecoder["LoadedDecoder"]
+Weights: TypeAlias = "SharedDecoder[LoadedDecoder]"
 """Decoder weights for several engines."""
 
 
@@ -52,7 +52,9 @@ def build(
         CheckpointError: the checkpoint that was asked for is not there.
 
     """
-    spec, open_decoder = _decoder(config, weights or Weights(), gives_way=not audible)
+    spec, open_decoder = _decoder(
+        config, SharedDecoder() if weights is None else weights, gives_way=not audible
+    )
     address = server_address(
         config.server.url,
         config.server.api_key,

@@ -16,17 +16,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import time
-from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+from app.engine.agenda import Agenda
 from app.engine.arrivals import Arrivals
 from app.engine.decoding import Decoding
 from app.engine.events import EngineEvent, PauseChanged, StageChanged, UtteranceDone
+from app.engine.giving_way import GivingWay
 from app.engine.hearing import LOOK_S, Hearing
 from app.engine.keeping import Keeping
 from app.engine.listeners import Listeners
+from app.engine.order import Order
 from app.engine.parts import Parts, SoundOutput
 from app.engine.patience import Patience
 from app.engine.reading import KeptSound, Reading
@@ -48,6 +51,7 @@ __all__ = ["Engine", "Parts", "SoundOutput"]
 log = logging.getLogger("nearfield.engine")
 
 CLOSE_S = 2.0
+EXPIRY_LATE_S = 0.005
 MODE_S = 2.0
 """How long a server without a decoder on this side may take to say that it decodes itself."""
 
@@ -68,17 +72,30 @@ class Engine:
         self._listeners = Listeners()
         self._count = 0
         self._readings = 0
-        self._waiting: deque[Utterance] = deque()
+        self._waiting: Agenda[Utterance] = Agenda()
         self._active: list[Utterance] = []
         """Utterances that were begun and are not done, oldest first."""
         self._changed = asyncio.Event()
+        self._expiry: asyncio.TimerHandle | None = None
         self._closing = False
         self._tasks: set[asyncio.Task[None]] = set()
         tell = self._listeners.tell
         self._source = parts.source
-        self._decoding = Decoding(self._active, tell, self._on_decode_failure)
+        self._decoding = Decoding(
+            self._active, tell, self._on_decode_failure, lambda u: self._giving_way.sentence_is_known(u)
+        )
         self._worker = parts.worker(self._decoding.emit)
         self._arrivals = Arrivals(self._worker, self._source.rate_hz, self._patience, clock, tell)
+        self._giving_way = GivingWay(
+            self._active,
+            self._waiting,
+            self._arrivals,
+            self._worker,
+            parts.source,
+            self._finish,
+            lambda: self._spawn(self._session.cancel()),
+            tell,
+        )
         self._session = parts.session(self._take)
         self._keeping = Keeping(self._session, session_config, tell, clock)
         self._hearing = Hearing(self._active, clock, tell, self._finish, lambda: self._output.underflows)
@@ -165,10 +182,12 @@ class Engine:
         sinks: Sequence[PcmSink] = (),
         reading: Reading | None = None,
         how: SessionConfig | None = None,
+        order: Order = Order(),  # noqa: B008  # frozen
     ) -> asyncio.Future[UtteranceDone]:
         """Queue ``text``; the future ends when the last of it was heard, however it ended.
 
-        It is spoken as ``how`` says, or as the engine's configuration does.
+        It is spoken as ``how`` says, or as the engine's configuration does, and when ``order`` says: what it
+        interrupts gives way before this returns.
         As a part of ``reading`` its sound is kept there, and it may be heard from any place.
         A text that comes while the engine is closed ends as cancelled, like those that waited then.
 
@@ -193,10 +212,13 @@ class Engine:
             how=how or self._session_config,
             reading=reading,
             part=part,
+            place=self._waiting.place(order, now_s),
         )
-        self._waiting.append(utterance)
-        self._listeners.tell(StageChanged(utterance.number, text, Stage.QUEUED))
+        self._waiting.put(utterance)
+        self._listeners.tell(StageChanged(utterance.number, text, Stage.QUEUED, order.group))
+        self._giving_way.make_way(utterance.place)
         self._changed.set()
+        self._watch_expiry()
         if self._closing:
             self._stop_all()
         return utterance.finished
@@ -211,16 +233,47 @@ class Engine:
 
         What has not been decoded yet cannot be reached. Anything else that is heard is stopped.
         """
-        if any(u.reading is not reading for u in (*self._active, *self._waiting)):
+        if any(u.reading is not reading for u in (*self._active, *self.upcoming())):
             self.stop()
         self._seeking.seek(reading, to_samples)
         self._changed.set()
 
-    def stop(self) -> None:
-        """Be silent at once: stop what is heard, forget what waits; the server is told in a moment."""
+    def hold(self, group: str) -> None:
+        """Keep the floor for ``group`` once it is heard: more of it is to come, however long that takes."""
+        self._waiting.hold(group)
+
+    def release(self, group: str) -> None:
+        """Let others be heard once what has come of ``group`` is over."""
+        self._waiting.release(group)
+        self._changed.set()
+
+    def upcoming(self) -> list[Utterance]:
+        """Return what is not heard yet, in the order in which it would be if nothing else came."""
+        return [*(u for u in self._active if not u.is_heard), *self._waiting.upcoming(self._clock())]
+
+    def heard_s(self, group: str) -> float:
+        """Return how many seconds have left the device of the utterances of ``group`` that are not over."""
+        return sum(self._heard_s(u) for u in self._active if u.place.group == group)
+
+    def stop(self, group: str | None = None, reason: str = "stopped") -> bool:
+        """Be silent at once: stop what is heard, forget what waits; the server is told in a moment.
+
+        With ``group`` only what is of it, and what is heard of others goes on; false if nothing is.
+        """
+        if group is not None:
+            return self._giving_way.end(group, reason)
+        was_busy = bool(self._active or self._waiting)
         self._stop_all()
         if not self._closing:
             self._spawn(self._session.cancel())
+        return was_busy
+
+    def stop_after_sentence(self, group: str, reason: str = "stopped") -> bool:
+        """End what is heard of ``group`` where its next sentence begins, and all else of it at once.
+
+        False if there is nothing of it.
+        """
+        return self._giving_way.end_after_sentence(group, reason)
 
     async def cancel(self) -> None:
         """Be silent at once as :meth:`stop` is, and return when the server was told."""
@@ -249,6 +302,8 @@ class Engine:
     async def aclose(self) -> None:
         """Stop everything, tell the server, release the device; within a few seconds."""
         self._closing = True
+        if self._expiry is not None:
+            self._expiry.cancel()
         self._keeping.stop()
         await self.cancel()
         self._decoding.close()
@@ -269,8 +324,7 @@ class Engine:
 
     async def _speak_all(self) -> None:
         while True:
-            await self._wait_for(lambda: bool(self._waiting) and len(self._active) < 2)
-            utterance = self._waiting.popleft()
+            utterance = await self._next()
             utterance.follows = self._active[-1] if self._active else None
             self._active.append(utterance)
             self._changed.set()
@@ -281,6 +335,30 @@ class Engine:
             except Exception as error:
                 log.exception("utterance %d ended in an unexpected way", utterance.number)
                 self._fail(utterance, f"unexpected: {error!r}")
+
+    async def _next(self) -> Utterance:
+        while True:
+            self._changed.clear()
+            self._giving_way.note_floor()
+            if len(self._active) < 2 and (utterance := self._waiting.next(self._clock())) is not None:
+                return utterance
+            await self._changed.wait()
+
+    def _watch_expiry(self) -> None:
+        """Have what has not begun to be heard in time end then."""
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+        begun_s = [u.place.expires_s for u in self._active if not u.is_heard]
+        due_s = min([*begun_s, self._waiting.next_expiry_s])
+        if due_s < math.inf and not self._closing:
+            # A little late rather than a little early, and then once more.
+            wait_s = max(0.0, due_s - self._clock()) + EXPIRY_LATE_S
+            self._expiry = asyncio.get_running_loop().call_later(wait_s, self._expire)
+
+    def _expire(self) -> None:
+        self._giving_way.expire(self._clock())
+        self._watch_expiry()
 
     # -- ending -----------------------------------------------------------------------------------------
 
@@ -300,8 +378,7 @@ class Engine:
         if was_paused:
             self._listeners.tell(PauseChanged(False))
         # Taken first: a listener that is told of an end may ask for the next text.
-        stopped = [*self._active, *self._waiting]
-        self._waiting.clear()
+        stopped = [*self._active, *self._waiting.end_all()]
         for utterance in stopped:
             if utterance.job is not None:
                 self._worker.cancel(utterance.job)
@@ -327,6 +404,7 @@ class Engine:
         if utterance.is_done:
             return
         self._hearing.measure(utterance)
+        self._giving_way.note_floor()
         utterance.advance(Stage.DONE)
         utterance.follows = None
         self._arrivals.end(utterance)
@@ -340,10 +418,17 @@ class Engine:
             utterance.outcome or Outcome.COMPLETE,
             utterance.reason,
             utterance.meter.report(),
+            utterance.place.order.group,
+            self._heard_s(utterance),
         )
         self._listeners.tell(done)
         if not utterance.finished.done():
             utterance.finished.set_result(done)
+
+    def _heard_s(self, utterance: Utterance) -> float:
+        if utterance.job is None:
+            return 0.0
+        return utterance.job.track.heard_samples(self._clock()) / self._source.rate_hz
 
     async def _close_worker(self) -> None:
         # Not in a thread of asyncio's pool: those may all be stuck in looking up names.
@@ -362,6 +447,7 @@ class Engine:
             await asyncio.sleep(LOOK_S)
             self._seeking.look()
             self._hearing.look()
+            self._giving_way.note_floor()
 
     async def _wait_for(self, condition: Callable[[], bool]) -> None:
         while not condition():

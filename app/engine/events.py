@@ -96,6 +96,14 @@ class UtteranceDone:
 
 
 @dataclass(frozen=True)
+class GroupEnded:
+    """Nothing of a group will be heard any more, except the rest of the sentence that is heard."""
+
+    group: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class SentenceHeard:
     """A sentence begins to be heard now."""
 
@@ -147,6 +155,7 @@ EngineEvent = (
     | UtteranceDone
     | SentenceDecoded
     | SentenceHeard
+    | GroupEnded
     | Heard
     | PauseChanged
 )

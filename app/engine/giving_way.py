@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from app.engine.agenda import Agenda, Place
 from app.engine.arrivals import Arrivals
-from app.engine.events import StageChanged
+from app.engine.events import EngineEvent, GroupEnded, StageChanged
 from app.engine.order import Interrupt
 from app.engine.state import Stage
 from app.engine.utterance import Utterance
@@ -15,8 +15,6 @@ from app.playback.decode_worker import DecodeWorker
 from app.playback.pcm_source import PcmSource
 
 INTERRUPTED = "interrupted"
-CUT_AHEAD_S = 0.02
-"""A cut nearer than this to what was read last may come too late for its place: the next one is taken."""
 
 
 class GivingWay:
@@ -31,6 +29,7 @@ class GivingWay:
         source: PcmSource,
         finish: Callable[[Utterance], None],
         cancel: Callable[[], None],
+        tell: Callable[[EngineEvent], None],
     ) -> None:
         # cancel has the server told, in a moment, that the utterance in flight is not wanted any more.
         self._active = active
@@ -40,6 +39,7 @@ class GivingWay:
         self._source = source
         self._finish = finish
         self._cancel = cancel
+        self._tell = tell
 
     def note_floor(self) -> None:
         """Take note of which utterance is heard."""
@@ -54,25 +54,27 @@ class GivingWay:
             if place.order.interrupt is Interrupt.NOW:
                 self.end(group, INTERRUPTED)
             else:
-                self._end_after_sentence(group)
+                self.end_after_sentence(group, INTERRUPTED)
         for utterance in tuple(self._active):
             if self._can_go_back(utterance) and self._agenda.goes_before(place, utterance.place):
                 self._put_back(utterance)
 
     def end(self, group: str, reason: str) -> bool:
         """End all of ``group`` at once, with a fade if it is heard; false if there is nothing of it."""
-        return self.end_these([u for u in self._active if u.place.group == group], group, reason)
+        ended = self._end_these([u for u in self._active if u.place.group == group], group, reason)
+        self._tell(GroupEnded(group, reason))
+        return ended
 
-    def end_these(self, begun: list[Utterance], group: str, reason: str) -> bool:
-        """End ``begun``, and all that waits of ``group``."""
-        self._let_go(begun)
-        # Taken first: a listener that is told of an end may ask for the next text.
-        ended = [*begun, *self._agenda.end(group)]
-        for utterance in ended:
-            utterance.stop(reason)
-        for utterance in ended:
-            self._finish(utterance)
-        return bool(ended)
+    def end_after_sentence(self, group: str, reason: str) -> bool:
+        """End what is heard of ``group`` where its next sentence begins, all else at once; as :meth:`end`."""
+        begun = [u for u in self._active if u.place.group == group]
+        heard = [u for u in begun if u.is_heard][-1:]
+        ended = self._end_these([u for u in begun if not u.is_heard], group, reason)
+        for utterance in heard:
+            utterance.ends_after_sentence = reason
+            self.sentence_is_known(utterance)
+        self._tell(GroupEnded(group, reason))
+        return ended or bool(heard)
 
     def expire(self, now_s: float) -> None:
         """End what has not begun to be heard in time."""
@@ -90,25 +92,28 @@ class GivingWay:
         track = None if utterance.job is None else utterance.job.track
         if track is None or not utterance.ends_after_sentence or track.cut_at_samples is not None:
             return
-        earliest = track.sound.read_samples + round(CUT_AHEAD_S * track.rate_hz)
-        starts = [s.starts_samples for s in utterance.sentences if s.starts_samples >= earliest]
+        read_samples = track.sound.read_samples
+        starts = [s.starts_samples for s in utterance.sentences if s.starts_samples >= read_samples]
         if not starts:
             return
         track.cut_at_samples = starts[0]
-        utterance.stop(INTERRUPTED)
+        utterance.stop(utterance.ends_after_sentence)
         utterance.decoded = True
         self._let_go([utterance], is_silent=False)
         utterance.received.set()
 
     # -- inside -----------------------------------------------------------------------------------------
 
-    def _end_after_sentence(self, group: str) -> None:
-        begun = [u for u in self._active if u.place.group == group]
-        heard = next((u for u in begun if u.is_heard), None)
-        self.end_these([u for u in begun if u is not heard], group, INTERRUPTED)
-        if heard is not None and not heard.is_done:
-            heard.ends_after_sentence = True
-            self.sentence_is_known(heard)
+    def _end_these(self, begun: list[Utterance], group: str, reason: str) -> bool:
+        """End ``begun``, and all that waits of ``group``."""
+        self._let_go(begun)
+        # Taken first: a listener that is told of an end may ask for the next text.
+        ended = [*begun, *self._agenda.end(group)]
+        for utterance in ended:
+            utterance.stop(reason)
+        for utterance in ended:
+            self._finish(utterance)
+        return bool(ended)
 
     def _can_go_back(self, utterance: Utterance) -> bool:
         """Whether nobody can tell that it was begun: nothing of it was heard or written down."""

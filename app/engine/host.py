@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
-from app.config import AudioConfig, Config
+from app.config import AudioConfig, Config, VoiceConfig
 from app.engine.build import build
 from app.engine.demo import demo_server
 from app.engine.engine import Engine
@@ -49,6 +49,8 @@ class EngineReplaced:
     """Another engine is used from now on, or none if it could not be made."""
 
     engine: Engine | None
+    reason: str = ""
+    """Why it could not be made; empty if there is one, or one is to follow."""
 
 
 HostEvent = EngineEvent | EngineReplaced
@@ -90,7 +92,7 @@ class Host:
 
     @property
     def effective(self) -> Config:
-        """The configuration in use; with the demo it has the demo's address, voice and decoder."""
+        """The configuration of the engine; with the demo it has the demo's address and decoder."""
         return self._effective
 
     @property
@@ -127,8 +129,32 @@ class Host:
 
     async def apply(self, config: Config, is_demo: bool) -> None:
         """Use ``config`` from now on; what is spoken is stopped only where another engine is needed."""
-        self._wanted = Wanted(config, is_demo)
+        self.want(Wanted(config, is_demo))
         await self._become()
+
+    def want(self, wanted: Wanted) -> None:
+        """Have the next text spoken in the voice of ``wanted``; the rest of it waits for :meth:`apply`."""
+        self._wanted = wanted
+
+    @property
+    def voice(self) -> VoiceConfig:
+        """How the next text is spoken; the demo has one voice, and takes no wishes."""
+        return VoiceConfig() if self._wanted.is_demo else self._wanted.config.voice
+
+    def needs_new_engine(self, config: Config, is_demo: bool) -> bool:
+        """Whether :meth:`apply` would replace the engine."""
+        current = self._current
+        return current is None or self._engine is None or Wanted(config, is_demo).needs_new_engine(current)
+
+    def fault(self, config: Config, is_demo: bool) -> str:
+        """Say why no engine can be made for ``config``, as far as that shows without starting it; else ""."""
+        if is_demo:
+            return ""
+        try:
+            self._make_engine(config)
+        except (NearfieldError, DecoderError) as error:
+            return str(error)
+        return ""
 
     async def aclose(self) -> None:
         """End the engine and the demo, within a few seconds."""
@@ -149,11 +175,7 @@ class Host:
             elif self._engine is not None:
                 await self._adjust(self._engine, wanted.config, current.config)
             self._current = wanted
-            self._effective = replace(
-                self._effective,
-                audio=wanted.config.audio,
-                voice=self._effective.voice if wanted.is_demo else wanted.config.voice,
-            )
+            self._effective = replace(self._effective, audio=wanted.config.audio)
 
     async def _adjust(self, engine: Engine, config: Config, old: Config) -> None:
         engine.set_volume(config.audio.volume)
@@ -172,12 +194,14 @@ class Host:
         except Exception as error:
             log.exception("the engine could not be made")
             self._fail(f"unexpected: {error!r}")
-        self.tell(EngineReplaced(self._engine))
+        else:
+            self.tell(EngineReplaced(self._engine))
 
     def _fail(self, reason: str) -> None:
         self.tell(DecoderState(False, reason))
         self.tell(LinkStatus(LinkState.OFFLINE, Mode.UNKNOWN, reason))
         self.notify(Severity.ERROR, reason)
+        self.tell(EngineReplaced(None, reason))
 
     @asynccontextmanager
     async def _engine_of(self, wanted: Wanted) -> AsyncIterator[None]:

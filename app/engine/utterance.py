@@ -59,8 +59,8 @@ class Utterance:
     """Those that were decoded so far, or of which the decoding has begun."""
     sentences_heard: int = 0
     """How many of them have begun to be heard."""
-    ends_after_sentence: bool = False
-    """It shall end where its next sentence would begin."""
+    ends_after_sentence: str = ""
+    """Why it shall end where its next sentence would begin; empty if it shall not."""
 
     @property
     def is_heard(self) -> bool:

@@ -59,6 +59,12 @@ class Turns:
         self._waiting: list[tuple[bool, int]] = []
         self._is_taken = False
 
+    @property
+    def waiting(self) -> int:
+        """How many threads wait for their turn."""
+        with self._changed:
+            return len(self._waiting)
+
     @contextmanager
     def turn(self, *, gives_way: bool) -> Iterator[None]:
         """Hold the lock for the block."""

@@ -32,6 +32,9 @@ def __getattr__(name: str) -> object:
     """Import the names of ``__all__`` on first use (PEP 562)."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from decoder.streaming.preload import import_torch
+
+    import_torch()
     from decoder.streaming import codec
 
     return getattr(codec, name)

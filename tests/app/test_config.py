@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from app import config as configuration
-from app.config import Config, known_keys, load
+from app.config import Config, Profile, differences, known_keys, load, merge
 from app.errors import ConfigError
+from tests.helpers.config_values import text_of, unlike, value_of
 
 KEY = "sk-very-secret"
 
@@ -54,15 +55,17 @@ def test_the_default_file_is_read_if_it_is_there() -> None:
     assert load(environment={}).voice.name == "vivian"
 
 
-def test_every_key_can_be_set_from_the_environment() -> None:
-    values = {"str": "x", "float": "1.5", "int": "3", "bool": "true", "int | None": "4"}
-    for dotted in known_keys():
-        section, _, key = dotted.partition(".")
-        kind = type(getattr(getattr(Config(), section), key)).__name__
-        text = values["int | None" if kind == "NoneType" else kind]
-        text = {"decoder.precision": "auto", "decoder.device": "cuda:1"}.get(dotted, text)
-        config = load(environment={f"NEARFIELD_{section}_{key}".upper(): text})
-        assert str(getattr(getattr(config, section), key)).lower() == text
+@pytest.mark.parametrize("key", [k for k in known_keys() if not isinstance(value_of(Config(), k), tuple)])
+def test_every_key_but_lists_can_be_set_from_the_environment(key: str) -> None:
+    value = unlike(key)
+    name = f"NEARFIELD_{key.replace('.', '_')}".upper()
+    assert value_of(load(environment={name: text_of(value)}), key) == value != value_of(Config(), key)
+
+
+def test_a_list_cannot_come_from_the_environment_and_says_so() -> None:
+    text = fault(environment={"NEARFIELD_PROFILES_SAVED": "[]"})
+    assert text.startswith("the environment: profiles.saved")
+    assert "only be written in the configuration file" in text
 
 
 def test_short_names_and_the_names_of_others() -> None:
@@ -85,6 +88,53 @@ def test_a_name_with_our_prefix_that_is_none_of_ours_is_told() -> None:
 @pytest.mark.parametrize("content", ["", "\n# nothing\n", "voice:\n  # name: vivian\n", "{}"])
 def test_a_file_with_everything_commented_out_is_the_defaults(tmp_path: Path, content: str) -> None:
     assert load(written(tmp_path, content), {}) == Config()
+
+
+# -- profiles ----------------------------------------------------------------------------------------------
+
+
+def test_profiles_come_from_the_file_in_their_order(tmp_path: Path) -> None:
+    text = "profiles:\n  current: Lab\n  saved:\n  - {name: Lab, url: 'wss://lab', ca_file: /ca.pem}\n"
+    text += "  - {name: Büro, url: box, allow_insecure_key: true}\n"
+    profiles = load(written(tmp_path, text), {}).profiles
+    assert profiles.current == "Lab"
+    assert profiles.saved == (Profile("Lab", "wss://lab", "/ca.pem"), Profile("Büro", "box", "", True))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("saved: [{name: a, url: b, utl: c}]", "unknown key utl in profiles.saved; known are name, url"),
+        ("saved: [{name: a}]", "profiles.saved[0]: object missing required field `url`"),
+        ("saved: [{name: '', url: b}]", "profiles.saved[0].name: expected text of length >= 1"),
+        ("saved: [{name: a, url: b}, {name: A, url: c}]", "profile name 'a' is taken"),
+        ("saved: [{name: demo, url: b}]", "profile name 'demo' is taken"),
+        ("saved: some", "a list"),
+        ("saved: 5", "expected `array`"),
+        ("saved: [5]", "profiles.saved[0]: expected `object`"),
+        ("current: Lab", "there is no profile 'Lab'; known are Demo"),
+    ],
+)
+def test_profiles_that_cannot_be_used_say_why_and_where(tmp_path: Path, content: str, words: str) -> None:
+    text = fault(path=written(tmp_path, f"profiles: {{{content}}}"))
+    assert words in text
+    assert text.startswith(str(tmp_path)), "which file"
+
+
+# -- differences -------------------------------------------------------------------------------------------
+
+
+def test_the_differences_are_what_is_not_the_default_and_read_back_the_same(tmp_path: Path) -> None:
+    assert differences(Config()) == {}
+    text = "voice: {seed: '3', name: ''}\nprofiles: {saved: [{name: a, url: b}]}\naudio: {volume: 0.25}"
+    config = load(written(tmp_path, text), {})
+    different = differences(config)
+    assert {key: different[key] for key in ("voice.seed", "audio.volume")} == {
+        "voice.seed": 3,
+        "audio.volume": 0.25,
+    }
+    assert "voice.name" not in different
+    assert merge(("again", different)) == config
 
 
 # -- unknown -----------------------------------------------------------------------------------------------
@@ -125,6 +175,7 @@ def test_every_known_key_is_listed_once() -> None:
         ("audio.latency_s", "nan", "expected a number"),
         ("audio.start_buffer_s", "inf", "expected a number"),
         ("server.connect_timeout_s", "1e9", "expected a number <= 3600"),
+        ("server.connect_timeout_s", "0", "expected a number >= 0.5"),
         ("decoder.threads", "-1", "expected a whole number >= 0"),
         ("decoder.threads", "two", "expected a whole number"),
         ("voice.seed", "1.5", "expected a whole number"),
@@ -132,6 +183,12 @@ def test_every_known_key_is_listed_once() -> None:
         ("decoder.precision", "low", "exact|auto|fast"),
         ("voice.name", ["a"], "expected text, got `array`"),
         ("voice.name", 5, "expected text, got a whole number"),
+        ("audio.volume", 1.01, "expected a number <= 1.0"),
+        ("appearance.theme", "blue", "system|light|dark"),
+        ("appearance.text_scale", 3, "expected a number <= 2.0"),
+        ("appearance.language", "de", "system|en|zh_CN"),
+        ("window.on_close", "maybe", "ask|tray|quit"),
+        ("window.history_mb", 9, "expected a whole number >= 10"),
     ],
 )
 def test_a_value_that_does_not_fit_says_which_and_what_would(key: str, value: object, words: str) -> None:

@@ -192,9 +192,7 @@ async def test_statuses_that_may_pass(status: int) -> None:
     async with Emulator(SyntheticTalker(), Scenario(handshake_status=status)) as emulator:
         with pytest.raises(Unreachable) as error:
             await open_link(server_address(emulator.url))
-    assert str(error.value) == (
-        f"cannot reach {emulator.url} (the server answered HTTP {status}); start the demo with --demo"
-    )
+    assert str(error.value) == (f"cannot reach {emulator.url} (the server answered HTTP {status})")
 
 
 async def test_a_wrong_key_is_refused_by_a_real_server() -> None:
@@ -208,9 +206,7 @@ async def test_a_wrong_key_is_refused_by_a_real_server() -> None:
 async def test_nobody_listens() -> None:
     with pytest.raises(Unreachable) as error:
         await open_link(at(9))
-    assert str(error.value) == (
-        f"cannot reach ws://127.0.0.1:9{STREAM_PATH} (Connection refused); start the demo with --demo"
-    )
+    assert str(error.value) == (f"cannot reach ws://127.0.0.1:9{STREAM_PATH} (Connection refused)")
 
 
 async def test_nobody_listens_at_any_address_of_a_name() -> None:
@@ -220,13 +216,13 @@ async def test_nobody_listens_at_any_address_of_a_name() -> None:
 
 async def test_a_name_that_does_not_exist() -> None:
     address = server_address("ws://no-such-host.invalid:8001", open_timeout_s=3.0)
-    with pytest.raises(Unreachable, match=r"cannot reach ws://no-such-host\.invalid:8001.*--demo"):
+    with pytest.raises(Unreachable, match=r"cannot reach ws://no-such-host\.invalid:8001"):
         await open_link(address)
 
 
 async def test_no_answer_in_time() -> None:
     async with tcp_server(silent) as port:
-        with pytest.raises(Unreachable, match=r"no answer in 0\.2 s.*--demo"):
+        with pytest.raises(Unreachable, match=r"no answer in 0\.2 s"):
             await open_link(replace(at(port), open_timeout_s=0.2))
 
 

@@ -1,21 +1,18 @@
-"""The configuration: frozen, typed, made once. File < environment < flags.
-
-The file is YAML with a mapping for each section; the environment has ``NEARFIELD_SECTION_KEY``
-(``NEARFIELD_AUDIO_DEVICE``), and ``NEARFIELD_API_KEY`` for the key that belongs on no command line.
-"""
+"""Reads the configuration: file < environment < flags, each value checked, each error with its source."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import platformdirs
 import yaml
 
+from app.config.sections import Config, Profile
 from app.errors import ConfigError
 
 ENVIRONMENT_PREFIX = "NEARFIELD_"
@@ -23,82 +20,6 @@ _OF_OTHERS = {"NEARFIELD_TORCH_INDEX"}
 """Read by packaging/bootstrap.sh."""
 _TYPES = {"float": "a number", "int": "a whole number", "bool": "true or false", "str": "text"}
 _SHORT_NAMES = {"API_KEY": "SERVER_API_KEY", "SERVER": "SERVER_URL"}
-
-Seconds = Annotated[float, msgspec.Meta(ge=0.0, le=3600.0)]
-Count = Annotated[int, msgspec.Meta(ge=0)]
-
-
-@dataclass(frozen=True)
-class ServerConfig:
-    """Where the talker is."""
-
-    url: str = "ws://127.0.0.1:8001"
-    """Address of the speech stream; the path may be left out."""
-    api_key: str = field(default="", repr=False)
-    """Bearer key; better in ``NEARFIELD_API_KEY`` than in a file that others can read."""
-    ca_file: str = ""
-    """PEM file of a private certificate authority."""
-    allow_insecure_key: bool = False
-    """Send the key over plain ``ws://`` to another machine."""
-    connect_timeout_s: Seconds = 10.0
-    """How long one try to connect may take."""
-    patience_s: Seconds = 0.0
-    """How long an utterance waits for a server that cannot be reached before it is dropped."""
-
-
-@dataclass(frozen=True)
-class VoiceConfig:
-    """How it is spoken; empty means the server's default."""
-
-    name: str = ""
-    """Speaker, such as ``vivian``; names are compared in lower case."""
-    language: str = ""
-    """``Auto``, ``English``, ``Chinese``, …"""
-    task: str = ""
-    """``CustomVoice``, ``VoiceDesign`` or ``Base``."""
-    instructions: str = ""
-    """Style in words; required for ``VoiceDesign``."""
-    seed: int | None = None
-    """For a repeatable reading, where the server supports it."""
-
-
-@dataclass(frozen=True)
-class DecoderConfig:
-    """What turns codec tokens into sound."""
-
-    checkpoint: str = "Qwen/Qwen3-TTS-12Hz-0.6B-CustomVoice"
-    """A folder with ``speech_tokenizer/``, that folder itself, or a repository id (``nearfield fetch``)."""
-    device: Annotated[str, msgspec.Meta(pattern=r"^(cpu|cuda(:\d+)?)$")] = "cpu"
-    """``cpu``, ``cuda`` or ``cuda:N``."""
-    threads: Count = 0
-    """Threads of the decoder; 0 takes the CPUs this process may use."""
-    precision: Annotated[str, msgspec.Meta(pattern="^(exact|auto|fast)$")] = "exact"
-    """``exact`` is float32; ``auto`` takes what a short measurement finds faster and close enough; ``fast``
-    is reduced wherever the machine has instructions for it."""
-
-
-@dataclass(frozen=True)
-class AudioConfig:
-    """Where the sound goes."""
-
-    device: str = ""
-    """Host API and name, as ``nearfield devices`` prints them; empty for the system's default."""
-    latency_s: Annotated[float, msgspec.Meta(ge=0.0, le=2.0)] = 0.1
-    """Asked of the device; below 0.1 some sound servers crackle."""
-    start_buffer_s: Annotated[float, msgspec.Meta(ge=0.0, le=10.0)] = 0.16
-    """Sound to have before it starts; grows by itself on links that pause."""
-    lead_in_s: Annotated[float, msgspec.Meta(ge=0.0, le=5.0)] = 0.0
-    """Silence that wakes a sleeping USB, HDMI or Bluetooth sink; never recorded."""
-
-
-@dataclass(frozen=True)
-class Config:
-    """All of it."""
-
-    server: ServerConfig = field(default_factory=ServerConfig)
-    voice: VoiceConfig = field(default_factory=VoiceConfig)
-    decoder: DecoderConfig = field(default_factory=DecoderConfig)
-    audio: AudioConfig = field(default_factory=AudioConfig)
 
 
 def default_path() -> Path:
@@ -123,22 +44,67 @@ def load(
             not fit (what would fit is said).
 
     """
+    return merge(
+        (str(path or default_path()), file_values(path)),
+        ("the environment", environment_values(os.environ if environment is None else environment)),
+        ("the command line", {k: v for k, v in (flags or {}).items() if v is not None}),
+    )
+
+
+def merge(*layers: tuple[str, Mapping[str, Any]]) -> Config:
+    """Put layers of ``"section.key"`` → value together, later ones over earlier ones.
+
+    Args:
+        layers: the name of each for error messages, and its values.
+
+    Raises:
+        ConfigError: as `load`.
+
+    """
     merged: dict[str, dict[str, Any]] = {name: {} for name in _sections()}
     sources: dict[str, str] = {}
-    for source, values in (
-        (str(path or default_path()), _from_file(path)),
-        ("the environment", _from_environment(os.environ if environment is None else environment)),
-        ("the command line", {k: v for k, v in (flags or {}).items() if v is not None}),
-    ):
+    for source, values in layers:
         for dotted, value in values.items():
             section, _, key = dotted.partition(".")
             _check_known(source, section, key)
+            _check_list(source, dotted, value)
             merged[section][key] = value
             sources[dotted] = source
     try:
         return msgspec.convert(merged, Config, strict=False)
     except msgspec.ValidationError as error:
         raise ConfigError(_in_words(error, sources)) from None
+
+
+def differences(config: Config) -> dict[str, Any]:
+    """Return what differs from the defaults, as ``"section.key"`` → value of plain types, for a file."""
+    values, defaults = (msgspec.to_builtins(c) for c in (config, Config()))
+    return {
+        f"{section}.{key}": _sparse(value)
+        for section, body in values.items()
+        for key, value in body.items()
+        if value != defaults[section][key]
+    }
+
+
+def _sparse(value: Any) -> Any:
+    """Leave out of a list of profiles what is the default."""
+    if not isinstance(value, tuple):
+        return value
+    defaults = {f.name: f.default for f in fields(Profile)}
+    return [
+        {key: part for key, part in entry.items() if part != defaults[key]}
+        if isinstance(entry, dict)
+        else entry
+        for entry in value
+    ]
+
+
+def secret_keys() -> list[str]:
+    """Return every ``section.key`` that is nobody's business: those that a repr leaves out."""
+    return [
+        f"{name}.{f.name}" for name, section in _sections().items() for f in fields(section) if not f.repr
+    ]
 
 
 def _sections() -> dict[str, type]:
@@ -168,7 +134,22 @@ def _check_section(source: str, section: object) -> None:
         raise ConfigError(f"{source}: unknown section {section!r}; known are {', '.join(_sections())}")
 
 
-def _from_file(path: Path | None) -> dict[str, Any]:
+def _check_list(source: str, dotted: str, value: object) -> None:
+    """Say of a list that it is one, and of what is in it what is known; msgspec would let typos pass."""
+    section, _, key = dotted.partition(".")
+    if not isinstance(getattr(getattr(Config(), section), key), tuple):
+        return
+    if isinstance(value, str):
+        raise ConfigError(f"{source}: {dotted}: a list can only be written in the configuration file")
+    known = [f.name for f in fields(Profile)]
+    for entry in value if isinstance(value, list | tuple) else ():
+        for name in entry if isinstance(entry, dict) else ():
+            if name not in known:
+                raise ConfigError(f"{source}: unknown key {name} in {dotted}; known are {', '.join(known)}")
+
+
+def file_values(path: Path | None) -> dict[str, Any]:
+    """Read a file as ``"section.key"`` → value; raises ConfigError as `load`, except for unknown keys."""
     where = path or default_path()
     try:
         content = yaml.safe_load(where.read_text("utf-8"))
@@ -195,7 +176,7 @@ def _from_file(path: Path | None) -> dict[str, Any]:
     return values
 
 
-def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
+def environment_values(environment: Mapping[str, str]) -> dict[str, str]:
     """Take ``NEARFIELD_SECTION_KEY``, and let nothing with our prefix pass that is none."""
     values = {}
     for name, value in environment.items():
@@ -217,7 +198,16 @@ def _without_content(error: yaml.MarkedYAMLError) -> str:
 
 def _in_words(error: msgspec.ValidationError, sources: Mapping[str, str]) -> str:
     text, _, where = str(error).partition(" - at ")
-    key = where.strip("`").removeprefix("$.")
+    key = where.strip("`").removeprefix("$").removeprefix(".")
     for name, words in _TYPES.items():
         text = text.replace(f"`{name}`", words).replace(f"`{name} | null`", words)
-    return f"{sources.get(key, 'the configuration')}: {key}: {text[0].lower()}{text[1:]}"
+    return f"{_source(key, sources)}: {key}: {text[0].lower()}{text[1:]}"
+
+
+def _source(key: str, sources: Mapping[str, str]) -> str:
+    """Say which layer has ``key``, a part of it (``profiles.saved[0].url``), or something of its section."""
+    for start in (key, key.partition("[")[0], f"{key}."):
+        for dotted, source in reversed(tuple(sources.items())):
+            if dotted == start or (start.endswith(".") and dotted.startswith(start)):
+                return source
+    return "the configuration"

@@ -1,0 +1,1 @@
+"""Colours, spacing, type and icons, each in one place."""

@@ -1,0 +1,1 @@
+"""Widgets of the main window, each named for what it shows."""
