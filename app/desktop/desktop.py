@@ -12,13 +12,14 @@ import platformdirs
 
 from app.config import Config
 from app.desktop.history import History
-from app.desktop.host import Host, Wanted
+from app.desktop.host import VoicelessHost
 from app.desktop.player import Player
 from app.desktop.profiles import Profiles
 from app.desktop.secrets import Secrets
 from app.desktop.settings import Settings
 from app.desktop.voices import VoiceServices, services_of
 from app.engine.events import Severity
+from app.engine.host import Host, Wanted
 from app.errors import ConfigError
 from app.session.address import server_address
 
@@ -36,7 +37,7 @@ class Desktop:
 
     """
 
-    def __init__(self, settings: Settings, make_host: Callable[[Wanted], Host] = Host) -> None:
+    def __init__(self, settings: Settings, make_host: Callable[[Wanted], Host] = VoicelessHost) -> None:
         """Make the parts; nothing is opened or connected before ``start``."""
         self.settings = settings
         window = settings.effective.window
@@ -66,7 +67,7 @@ class Desktop:
         for problem in (self.settings.problem, self.secrets.problem):
             if problem:
                 self.host.notify(Severity.WARNING, problem)
-        self.settings.subscribe_problem(lambda problem: self.host.notify(Severity.WARNING, problem))
+        self.settings.subscribe_problem(self._on_problem)
         self._apply()
         if self._applying is not None:
             await asyncio.shield(self._applying)
@@ -119,6 +120,10 @@ class Desktop:
             self.history.keep = new.window.keep_history
             self.history.most_bytes = new.window.history_mb * _MB
         self._apply()
+
+    def _on_problem(self, problem: str) -> None:
+        if problem:  # else it is over, and nobody need know
+            self.host.notify(Severity.WARNING, problem)
 
     def _apply(self) -> None:
         """Have the host use what is set now; one change at a time, and of many only the last."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.desktop.history_files import Entry, Facts, HistoryFiles, new_id
+from app.desktop.listeners import Listeners
 from app.desktop.peaks import save_peaks
 from app.desktop.player_state import Sentence
 from app.desktop.recording import Recording, StoredSound
@@ -63,7 +64,7 @@ class History:
         self._latest: Recording | None = None
         self._unkept: Recording | None = None
         """The latest, if it is not to become an entry."""
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners: Listeners[[]] = Listeners("the history")
 
     @property
     def folder(self) -> Path:
@@ -79,7 +80,7 @@ class History:
     def most_bytes(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
         if self._prune():
-            self._tell()
+            self._listeners.tell()
 
     @property
     def size_bytes(self) -> int:
@@ -88,8 +89,7 @@ class History:
 
     def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Have ``listener`` called after each change; returns what ends that."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        return self._listeners.add(listener)
 
     # -- recording --------------------------------------------------------------------------------------
 
@@ -167,7 +167,7 @@ class History:
             self._files.entry(recording.id, facts, recording.samples, self._files.size_bytes(recording.id))
         )
         self._prune()
-        self._tell()
+        self._listeners.tell()
 
     # -- looking ----------------------------------------------------------------------------------------
 
@@ -234,7 +234,7 @@ class History:
         self._deleted.append(entry)
         if len(self._deleted) > _MOST_UNDONE:
             self._files.drop_from_trash(self._deleted.popleft().id)
-        self._tell()
+        self._listeners.tell()
 
     def undo_delete(self) -> Entry | None:
         """Bring the entry back that was deleted last; ``None`` if there is none.
@@ -247,7 +247,7 @@ class History:
         self._files.from_trash(entry.id)
         self._deleted.pop()
         self._put(entry)
-        self._tell()
+        self._listeners.tell()
         return entry
 
     def clear(self) -> None:
@@ -265,7 +265,7 @@ class History:
                 self._forget(entry_id)
         self._deleted.clear()
         self._files.empty_trash()
-        self._tell()
+        self._listeners.tell()
         if failed is not None:
             raise failed
 
@@ -301,10 +301,6 @@ class History:
             too_many_bytes -= entry.size_bytes
             pruned = True
         return pruned
-
-    def _tell(self) -> None:
-        for listener in tuple(self._listeners):
-            listener()
 
 
 def _searched(entry: Entry) -> str:

@@ -5,7 +5,6 @@ It holds at most one reading, new or old, and says at any moment what of it is h
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from app.desktop.heard_text import HeardText
 from app.desktop.history import History
-from app.desktop.host import EngineReplaced, Host, HostEvent
+from app.desktop.listeners import Listeners
 from app.desktop.player_state import Phase, PlayerState
 from app.desktop.playing import Playing, of_history
 from app.desktop.recording import Recording
@@ -30,14 +29,14 @@ from app.engine.events import (
     StageChanged,
     UtteranceDone,
 )
+from app.engine.host import EngineReplaced, Host, HostEvent
 from app.errors import NearfieldError, RecordingError
 from app.session.voices import VoiceList
 from app.text import MAX_TEXT_CHARS, clean, utterances
 from decoder.wire.messages import SessionConfig
 
-log = logging.getLogger("nearfield.desktop")
-
 NOTHING_TO_SAY = "There is nothing to say in this text."
+STOPPED_BY_SETTINGS = "The settings were changed: what was spoken is stopped."
 SENTENCE_BY_SENTENCE = "sentence"
 """Asked of the server, so that it can be shown which sentence is heard."""
 
@@ -48,11 +47,12 @@ class Player:
     def __init__(self, host: Host, history: History) -> None:
         self._host = host
         self._history = history
-        self._listeners: list[Callable[[PlayerState], None]] = []
+        self._listeners: Listeners[[PlayerState]] = Listeners("the player")
         self._playing: Playing | None = None
         self._count = 0
         self._waits: str | None = None
         """A text for an engine that is being made."""
+        self._is_stopping = False
         self._voices: VoiceList | None = None
         self._told_lacking = ""
         self._state = PlayerState()
@@ -65,7 +65,7 @@ class Player:
 
     def subscribe(self, listener: Callable[[PlayerState], None]) -> None:
         """Have ``listener`` called with every new state."""
-        self._listeners.append(listener)
+        self._listeners.add(listener)
 
     def peaks(self) -> NDArray[np.float32]:
         """Return the reading's loudest sample in each 20 ms so far, 0..1."""
@@ -88,6 +88,9 @@ class Player:
             return False
         self.stop()
         engine = self._host.engine
+        if engine is None and self._host.decoder.is_broken:
+            self._host.notify(Severity.ERROR, self._host.decoder.detail)
+            return False
         if engine is None:
             self._waits = text
             self._show(PlayerState(Phase.PREPARING, text=text))
@@ -117,7 +120,12 @@ class Player:
             return
         playing.stops()
         if engine is not None:
-            engine.stop()
+            # The ends of hundreds of utterances that waited are one change to who looks.
+            self._is_stopping = True
+            try:
+                engine.stop()
+            finally:
+                self._is_stopping = False
         self._refresh()
 
     def pause(self) -> None:
@@ -131,18 +139,19 @@ class Player:
             self._host.engine.resume()
 
     def seek(self, at_s: float) -> None:
-        """Have the reading heard from ``at_s`` on, also when it is over; only what is decoded can be reached."""
+        """Have the reading heard from ``at_s`` on, also when it is over, as far as it is decoded."""
         playing, engine = self._playing, self._host.engine
         if playing is None or engine is None or not playing.sound.samples:
             return
         if not playing.is_of(engine):
             playing.move_to(engine)
+        to_samples, before = round(at_s * playing.sound.rate_hz), playing.place
+        playing.place = to_samples, True  # a replay, unless the engine tells at once that it is none
         try:
-            engine.seek(playing.reading, round(at_s * playing.sound.rate_hz))
+            engine.seek(playing.reading, to_samples)
         except RecordingError as error:
+            playing.place = before
             self._host.notify(Severity.ERROR, str(error))
-            return
-        playing.is_sought(at_s)
         self._refresh()
 
     def seek_sentence(self, index: int) -> None:
@@ -155,7 +164,12 @@ class Player:
         """Hear a reading of the history again."""
         engine = self._host.engine
         entry = self._history.find(entry_id)
-        if entry is None or engine is None:
+        if entry is None:
+            return
+        if engine is None:
+            broken = self._host.decoder.is_broken
+            why = self._host.decoder.detail if broken else "Still preparing: try again in a moment."
+            self._host.notify(Severity.WARNING, why)
             return
         try:
             sound = self._history.open(entry_id)
@@ -200,8 +214,15 @@ class Player:
     def _on_event(self, event: HostEvent) -> None:
         playing = self._playing
         match event:
+            case EngineReplaced(None):
+                if self._state.is_speaking and self._waits is None:
+                    self._host.notify(Severity.INFO, STOPPED_BY_SETTINGS)
+                if playing is not None:
+                    playing.engine_is_gone()
+                if self._host.decoder.is_broken:
+                    self._waits = None  # why there is no engine was told
             case EngineReplaced():
-                if event.engine is not None and self._waits is not None:
+                if self._waits is not None:
                     self.speak(self._waits)
                     return
             case StageChanged() if playing is not None:
@@ -221,17 +242,15 @@ class Player:
         self._refresh()
 
     def _refresh(self) -> None:
-        if self._waits is not None:
+        if self._waits is not None or self._is_stopping:
             return
         playing = self._playing
-        self._show(PlayerState() if playing is None else playing.state(self._host.decoder.ready))
+        decoder = self._host.decoder
+        is_prepared = not decoder.ready and not decoder.is_broken
+        self._show(PlayerState() if playing is None else playing.state(is_prepared))
 
     def _show(self, state: PlayerState) -> None:
         if state == self._state:
             return
         self._state = state
-        for listener in tuple(self._listeners):
-            try:
-                listener(state)
-            except Exception:
-                log.exception("a listener failed on a state of the player")
+        self._listeners.tell(state)

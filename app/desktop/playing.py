@@ -58,7 +58,8 @@ class Playing:
         self._stages: dict[int, Stage] = {}
         """Of the utterances by their numbers, in the order in which they are heard."""
         self._reports: dict[int, Report] = {}
-        self._numbers: Numbers | None = None
+        self._known_numbers: Numbers | None = None
+        """Of the reports as they are; ``None`` once there are newer ones."""
         self._ends: list[UtteranceDone] = []
         self._heard_samples = 0
         self._is_replaying = False
@@ -74,17 +75,27 @@ class Playing:
         self._engine = engine
         self.reading = engine.new_reading(self.sound)
 
-    def is_sought(self, at_s: float) -> None:
-        """Note that it is heard from ``at_s`` on."""
-        self._is_replaying = True
-        self._heard_samples = round(at_s * self.sound.rate_hz)
+    @property
+    def place(self) -> tuple[int, bool]:
+        """How far it was heard, in samples, and whether that is a replay."""
+        return self._heard_samples, self._is_replaying
+
+    @place.setter
+    def place(self, place: tuple[int, bool]) -> None:
+        self._heard_samples, self._is_replaying = place
 
     def stops(self) -> None:
         """Note that nothing more of it is heard."""
         self._is_replaying = False
 
+    def engine_is_gone(self) -> None:
+        """Note that what was replayed is heard no more; the ends of its utterances are told."""
+        self._is_replaying = self.is_paused = False
+
     def stage_changed(self, event: StageChanged) -> None:
-        """Note the stage of one of its utterances."""
+        """Note the stage of one of its utterances; that it is done comes with its end."""
+        if event.stage is Stage.DONE:
+            return
         if event.stage is Stage.QUEUED or event.utterance in self._stages:
             self._stages[event.utterance] = event.stage
 
@@ -93,8 +104,9 @@ class Playing:
         if event.utterance not in self._stages:
             return
         self._reports[event.utterance] = event.report
-        self._numbers = numbers_of([self._reports[n] for n in self._stages if n in self._reports])
+        self._known_numbers = None
         if isinstance(event, UtteranceDone):
+            self._stages[event.utterance] = Stage.DONE
             self._ends.append(event)
             if len(self._ends) == len(self._stages):
                 self._finish()
@@ -115,9 +127,9 @@ class Playing:
 
     # -- what that amounts to ---------------------------------------------------------------------------
 
-    def state(self, decoder_is_ready: bool) -> PlayerState:
-        """Return what there is to show."""
-        rate_hz, phase = self.sound.rate_hz, self._phase(decoder_is_ready)
+    def state(self, decoder_is_prepared: bool) -> PlayerState:
+        """Return what there is to show; while the decoder is prepared, a text may wait for that."""
+        rate_hz, phase = self.sound.rate_hz, self._phase(decoder_is_prepared)
         heard_s, sentences = self._heard_samples / rate_hz, self._sentences()
         end = self._end() if phase is Phase.IDLE else None
         return PlayerState(
@@ -130,23 +142,23 @@ class Playing:
             is_whole=self._is_whole(),
             sentences=sentences,
             sentence=heard_at(sentences, heard_s) if self._has_begun(phase) else None,
-            numbers=self._numbers,
+            numbers=self._numbers(),
             outcome=None if end is None else end.outcome,
             reason="" if end is None else end.reason,
         )
 
-    def _phase(self, decoder_is_ready: bool) -> Phase:
+    def _phase(self, decoder_is_prepared: bool) -> Phase:
         stage = self._live_stage()
         if stage is None and not self._is_replaying:
             return Phase.IDLE
         if self.is_paused:
             return Phase.PAUSED
-        if stage is None:
+        if stage is None or self._is_replaying:
             return Phase.PLAYING
         phase = _PHASES[stage]
-        if self._heard_samples and phase in (Phase.CONNECTING, Phase.WAITING, Phase.BUFFERING):
+        if self._ends and self._heard_samples and phase in (Phase.CONNECTING, Phase.WAITING, Phase.BUFFERING):
             return Phase.STALLED  # between two utterances
-        if phase is Phase.CONNECTING and not decoder_is_ready:
+        if phase is Phase.CONNECTING and decoder_is_prepared:
             return Phase.PREPARING
         return phase
 
@@ -161,6 +173,11 @@ class Playing:
     def _has_begun(self, phase: Phase) -> bool:
         return phase in (Phase.PLAYING, Phase.PAUSED, Phase.STALLED)
 
+    def _numbers(self) -> Numbers | None:
+        if self._known_numbers is None:
+            self._known_numbers = numbers_of([self._reports[n] for n in self._stages if n in self._reports])
+        return self._known_numbers
+
     def _sentences(self) -> tuple[Sentence, ...]:
         return self._known_sentences if self._heard_text is None else self._heard_text.sentences
 
@@ -174,7 +191,8 @@ class Playing:
         if end.outcome in (Outcome.COMPLETE, Outcome.CUT_OFF, Outcome.INCOMPLETE):
             self._heard_samples = self.sound.samples
         if isinstance(self.sound, Recording):
-            ttfa_s = None if self._numbers is None else self._numbers.ttfa_s
+            numbers = self._numbers()
+            ttfa_s = None if numbers is None else numbers.ttfa_s
             self.sound.finish(ttfa_s, end.outcome, self._sentences())
 
 

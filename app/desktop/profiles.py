@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from app.config import DEMO, Config, Profile, ServerConfig
+from app.desktop.listeners import Listeners
 from app.desktop.profile_rules import checked, free_profile_name
 from app.desktop.secrets import Secrets
 from app.desktop.settings import Settings
 from app.errors import ConfigError
-
-log = logging.getLogger("nearfield.profiles")
 
 _URL = "server.url"
 _CURRENT = "profiles.current"
@@ -56,7 +54,7 @@ class Profiles:
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
         self._settings = settings
         self._secrets = secrets
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners: Listeners[[]] = Listeners("the profiles")
         settings.subscribe(self._on_settings)
         secrets.subscribe(self._on_key)
         # A key that came from outside belongs to the server of this start, whatever is chosen later.
@@ -89,8 +87,7 @@ class Profiles:
 
     def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Have ``listener`` called when list, choice or the key in use changed; returns what ends that."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        return self._listeners.add(listener)
 
     async def add(self, profile: Profile, key: str = "") -> Profile:
         """Save a new profile and return it as it was saved.
@@ -206,15 +203,8 @@ class Profiles:
 
     def _on_settings(self, old: Config, new: Config) -> None:
         if (old.profiles, old.server) != (new.profiles, new.server):
-            self._tell()
+            self._listeners.tell()
 
     def _on_key(self, name: str) -> None:
         if name == self.current:
-            self._tell()
-
-    def _tell(self) -> None:
-        for listener in tuple(self._listeners):
-            try:
-                listener()
-            except Exception:
-                log.exception("a listener to the profiles failed")
+            self._listeners.tell()

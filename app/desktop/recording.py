@@ -25,6 +25,8 @@ from app.errors import RecordingError
 from decoder.wire.events import Outcome
 
 _HEADER_BYTES = 44
+_READ_BYTES = 1_000_000
+"""Read at once: more only costs the time of finding fresh memory for it."""
 _BLOCK_PEAKS = 50_000
 """Peaks of a file are computed so many at a time: 1000 s of sound, 48 MB at 24 kHz."""
 
@@ -108,11 +110,6 @@ class Recording:
         """The same in seconds."""
         return self._samples / self.rate_hz
 
-    @property
-    def is_finished(self) -> bool:
-        """Whether no more samples will come."""
-        return self._finished
-
     def write(self, pcm: NDArray[np.float32]) -> None:
         """Append ``float32 [samples]``, ±1; for the one thread that writes.
 
@@ -158,7 +155,7 @@ class Recording:
 class StoredSound:
     """A `Sound` of which nothing more will come, in a file that `Recording` made."""
 
-    def __init__(self, path: Path, *, id: str, rate_hz: int, peaks_path: Path) -> None:  # noqa: A002
+    def __init__(self, path: Path, *, id: str, rate_hz: int, peaks_path: Path) -> None:  # noqa: A002 - likewise
         """Open the file; ``peaks_path`` keeps its peaks. Raises RecordingError if it is not there."""
         self.id = id
         self.path = path
@@ -241,7 +238,9 @@ class _SampleFile:
         try:
             with self._seeking:
                 os.lseek(self._file, offset, os.SEEK_SET)
-                while length < len(data) and (piece := os.read(self._file, len(data) - length)):
+                while length < len(data) and (
+                    piece := os.read(self._file, min(_READ_BYTES, len(data) - length))
+                ):
                     data[length : length + len(piece)] = piece
                     length += len(piece)
         except OSError as error:

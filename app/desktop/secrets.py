@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from app.desktop.background import start
+from app.desktop.listeners import Listeners
 from app.desktop.safe_file import PRIVATE, free_name, replace_text
 from app.errors import ConfigError
 
@@ -76,7 +77,7 @@ class Secrets:
         self._known: dict[str, str] = {}
         self._turn = asyncio.Lock()
         self._stuck: threading.Thread | None = None
-        self._listeners: list[Callable[[str], None]] = []
+        self._listeners: Listeners[[str]] = Listeners("the API keys")
 
     def known(self, name: str) -> str:
         """Return the key of a profile as far as it was loaded or kept; never waits."""
@@ -84,8 +85,7 @@ class Secrets:
 
     def subscribe(self, listener: Callable[[str], None]) -> Callable[[], None]:
         """Have ``listener`` called with a profile's name when its key changes; returns what ends that."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        return self._listeners.add(listener)
 
     async def load(self, name: str) -> str:
         """Return the key of a profile, empty if it has none or cannot be got; then ``problem`` says why."""
@@ -149,12 +149,6 @@ class Secrets:
         except _NoAnswerError as error:
             self.problem = f"The API key of {name} may still be in the keyring: {error}."
 
-    async def rename(self, old: str, new: str) -> None:
-        """Move a key to another name of its profile; raises ConfigError as `keep`, and leaves the old one."""
-        if key := await self.load(old):
-            await self.keep(new, key)
-            await self.forget(old)
-
     async def place(self) -> Place:
         """Say where a new key would be kept; looks for a keyring at the first time."""
         with contextlib.suppress(_NoAnswerError):
@@ -166,22 +160,13 @@ class Secrets:
         """What the keyring is called, if one was found."""
         return self._keyring[1] if self._keyring else ""
 
-    def where(self) -> str:
-        """Say in words where keys are kept, as far as was looked."""
-        if self._keyring:
-            return f"in the keyring of this desktop ({self.keyring_name})"
-        return f"in {self.path}, which only you can read"
-
     def _remember(self, name: str, key: str) -> None:
         if self._known.get(name) == key:
             return
         is_news = self._known.get(name, "") != key
         self._known[name] = key
-        for listener in tuple(self._listeners) if is_news else ():
-            try:
-                listener(name)
-            except Exception:
-                log.exception("a listener to the API keys failed")
+        if is_news:
+            self._listeners.tell(name)
 
     # -- the file ------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from app.config import (
     merge,
     secret_keys,
 )
+from app.desktop.listeners import Listeners
 from app.desktop.safe_file import PRIVATE, free_name, replace_text
 from app.errors import ConfigError
 
@@ -55,8 +56,8 @@ class Settings:
         self.path = path or default_path()
         self.problem = ""
         """What is wrong with the file, for the person to read; empty if nothing is."""
-        self._listeners: list[Listener] = []
-        self._problem_listeners: list[Callable[[str], None]] = []
+        self._listeners: Listeners[[Config, Config]] = Listeners("the settings")
+        self._problem_listeners: Listeners[[str]] = Listeners("the problem of the settings")
         given = environment_values(os.environ if environment is None else environment)
         self._environment: Mapping[str, Any] = given
         self._flags: Mapping[str, Any] = {k: v for k, v in (flags or {}).items() if v is not None}
@@ -129,13 +130,11 @@ class Settings:
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Have ``listener`` called with the old and the new configuration; returns what ends that."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        return self._listeners.add(listener)
 
     def subscribe_problem(self, listener: Callable[[str], None]) -> Callable[[], None]:
         """Have ``listener`` called with each new ``problem``; returns what ends that."""
-        self._problem_listeners.append(listener)
-        return lambda: self._problem_listeners.remove(listener)
+        return self._problem_listeners.add(listener)
 
     def _over(self, stored: Config, environment: Mapping[str, Any], flags: Mapping[str, Any]) -> Config:
         return merge(
@@ -193,21 +192,13 @@ class Settings:
     def _take(self, effective: Config) -> None:
         old, self.effective = self.effective, effective
         if effective != old:
-            _tell(self._listeners, old, effective)
+            self._listeners.tell(old, effective)
 
     def _tell_problem(self, problem: str) -> None:
         self.problem = problem
         if problem:
             log.warning("%s", problem)
-        _tell(self._problem_listeners, problem)
-
-
-def _tell(listeners: list[Callable[..., None]], *values: object) -> None:
-    for listener in tuple(listeners):
-        try:
-            listener(*values)
-        except Exception:
-            log.exception("a listener to the settings failed")
+        self._problem_listeners.tell(problem)
 
 
 def _keep_comments(path: Path) -> None:

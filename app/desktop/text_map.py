@@ -169,16 +169,6 @@ class Utf16Map:
         return utf16_offset - bisect_left(self._wide_utf16, utf16_offset)
 
 
-def utf16_offset(text: str, offset: int) -> int:
-    """Return the offset in UTF-16 units of the code point at ``offset``; for many, make a `Utf16Map`."""
-    return offset + sum(1 for _ in _WIDE.finditer(text, 0, offset))
-
-
-def code_point_offset(text: str, utf16_offset: int) -> int:
-    """Return the offset of the code point that an offset in UTF-16 units is at, or in the middle of."""
-    return Utf16Map(text).code_point(utf16_offset)
-
-
 def _trimmed(text: str, start: int, end: int) -> Span:
     """Leave out what does not count at both ends; empty at the start if there is nothing else."""
     first = next((i for i in range(start, end) if _COUNTS[ord(text[i])]), None)

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-PEAKS_PER_S = 50
+from app.desktop.peaks import PEAK_S
+
 SHORTEST_S = 5.0
 """What a strip stands for at least while more is to come."""
 ROOM = 1.1
@@ -36,7 +37,7 @@ def bar_heights(peaks: NDArray[np.float32], bars: int, span_s: float) -> NDArray
     """
     if bars <= 0 or not len(peaks):
         return np.zeros(0, dtype=np.float32)
-    peaks_per_bar = span_s * PEAKS_PER_S / bars
+    peaks_per_bar = span_s / PEAK_S / bars
     used = min(bars, math.ceil(len(peaks) / peaks_per_bar))
     starts = np.minimum((np.arange(used) * peaks_per_bar).astype(np.intp), len(peaks) - 1)
     loudest: NDArray[np.float32] = np.maximum.reduceat(peaks, starts)

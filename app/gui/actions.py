@@ -8,6 +8,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QObject
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar
 
+from app.gui.mnemonics import without_mnemonic
 from app.gui.style.icons import icon
 
 _CONTEXT = "Actions"
@@ -224,7 +225,7 @@ def _sequences(keys: tuple[Keys, ...]) -> list[QKeySequence]:
 
 def _plain(text: str) -> str:
     """Return a menu's text without its mnemonic and without the dots of what opens a dialog."""
-    return text.replace("&&", "\0").replace("&", "").replace("\0", "&").rstrip("…")
+    return without_mnemonic(text).rstrip("…")
 
 
 def _tr(text: object) -> str:

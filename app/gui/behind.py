@@ -7,9 +7,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from app.desktop.desktop import Desktop
+from app.desktop.devices import ListDevices, device_names
 from app.desktop.settings import Settings
 from app.gui.bridge import Bridge
-from app.gui.intents import Intents, ListDevices, device_names
+from app.gui.intents import Intents
 from app.gui.main_window import MainWindow
 from app.gui.panels import Panels
 from app.gui.tasks import Tasks

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
 
+from app.desktop.devices import ListDevices, look_for_devices
 from app.desktop.player_state import PlayerState
 from app.desktop.settings import Settings
 from app.engine.events import Notice, OutputChanged, Severity
@@ -16,8 +16,6 @@ from app.gui.actions import THEMES
 from app.gui.bridge import Bridge, ShownPlayer
 from app.gui.main_window import MainWindow
 from app.gui.tasks import Tasks
-
-ListDevices = Callable[[], Sequence[str]]
 
 
 class Intents(QObject):
@@ -43,6 +41,7 @@ class Intents(QObject):
         self._set_volume = set_volume
         self._list_devices = list_devices
         self._sounds_on = ""
+        self._sound_was_lost = False
         bridge.state_changed.connect(window.show_state)
         bridge.measured.connect(window.show_measured)
         bridge.noticed.connect(self._on_notice)
@@ -122,6 +121,11 @@ class Intents(QObject):
         self._window.notices.add(notice.severity, notice.text)
 
     def _on_output(self, event: OutputChanged) -> None:
+        if event.info is not None and self._sound_was_lost:
+            self._window.notices.add(
+                Severity.INFO, self.tr("The sound is back, at {0}.").format(event.info.name)
+            )
+        self._sound_was_lost = event.info is None
         self._sounds_on = "" if event.info is None else event.info.name
         self._show_settings()
 
@@ -135,22 +139,9 @@ class Intents(QObject):
         self._window.act[f"theme_{config.appearance.theme}"].setChecked(True)
 
     async def _look_for_devices(self) -> None:
-        loop = asyncio.get_running_loop()
+        names: Sequence[str] = ()
         try:
-            names = await loop.run_in_executor(None, self._list_devices)
+            names = await look_for_devices(self._list_devices)
         except NearfieldError as error:
             self._window.notices.add(Severity.WARNING, str(error))
-            names = ()
         self._window.transport.show_devices(names)
-
-
-def device_names() -> list[str]:
-    """Return the output devices as the configuration names them; takes up to seconds: not in an event loop.
-
-    Raises:
-        NearfieldError: PortAudio is missing or does not answer.
-
-    """
-    from app.audio.sounddevice_output import list_devices
-
-    return [device.choice.format() for device in list_devices()]

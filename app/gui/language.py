@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
 import assets
 
@@ -14,6 +14,18 @@ log = logging.getLogger("nearfield.gui")
 SOURCE = "en"
 LANGUAGES = {"en": "English", "zh_CN": "简体中文"}
 """Code and the language's own name for itself; in the order of a menu."""
+
+_OF_QT = (
+    QT_TRANSLATE_NOOP("QShortcut", "Enter"),
+    QT_TRANSLATE_NOOP("QShortcut", "Return"),
+    QT_TRANSLATE_NOOP("QShortcut", "Left"),
+    QT_TRANSLATE_NOOP("QShortcut", "Right"),
+    QT_TRANSLATE_NOOP("QWidgetTextControl", "&Undo"),
+    QT_TRANSLATE_NOOP("QLineEdit", "&Undo"),
+    QT_TRANSLATE_NOOP("QFileDialog", "&Look in:"),
+    QT_TRANSLATE_NOOP("QFileDialog", "Files of &type:"),
+)
+"""Texts of Qt that are translated here once more: its own translations lack them, or use other words."""
 
 
 def choose_language(wanted: str, of_the_desktop: list[str]) -> str:

@@ -6,6 +6,7 @@ import logging
 import sys
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from types import TracebackType
 
 import platformdirs
 
@@ -48,5 +49,7 @@ def log_to_file(folder: Path | None = None, *, verbose: int = 0) -> logging.Hand
     return handler
 
 
-def _log_what_was_not_caught(kind, error, trace) -> None:  # type: ignore[no-untyped-def]
+def _log_what_was_not_caught(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
     logging.getLogger("nearfield.gui").critical("not caught", exc_info=(kind, error, trace))

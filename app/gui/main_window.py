@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QResizeEvent
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QSplitter, QToolButton, QVBoxLayout, QWidget
 
+from app.desktop.excerpt import excerpt
 from app.desktop.offers import offers
 from app.desktop.player_state import PlayerState
 from app.gui.actions import Actions
@@ -36,7 +37,6 @@ PANELS = ("history", "voice", "latency")
 _COLUMNS = ("history", "voice")
 AT_FIRST = ("latency",)
 """Open at the very first start."""
-_TITLE_CHARS = 60
 
 
 class MainWindow(QMainWindow):
@@ -60,6 +60,7 @@ class MainWindow(QMainWindow):
     def __init__(self, kept: WindowState, tasks: Tasks) -> None:
         super().__init__()
         self.setMinimumSize(LEAST)
+        self.setAcceptDrops(True)
         self._kept = kept
         self._is_wide = True
         self._set_aside: tuple[str, ...] = ()
@@ -183,6 +184,16 @@ class MainWindow(QMainWindow):
         for name in PANELS:
             self.act[name].setChecked(name in opened)
 
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take a file anywhere: nobody has to aim at the text."""
+        if event.mimeData().hasUrls() and self.editor.canInsertFromMimeData(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open it in the editor."""
+        self.editor.insertFromMimeData(event.mimeData())
+        event.acceptProposedAction()
+
     def changeEvent(self, event: QEvent) -> None:
         """Follow the language."""
         super().changeEvent(event)
@@ -245,9 +256,8 @@ class MainWindow(QMainWindow):
 
     def _name_itself(self) -> None:
         title = self.tr("Nearfield")
-        if self._state.is_speaking and (text := " ".join(self._state.text[:1000].split())):
-            short = text if len(text) <= _TITLE_CHARS else f"{text[:_TITLE_CHARS].rstrip()}…"
-            title = self.tr("{0} — Nearfield").format(short)
+        if self._state.is_speaking and (text := excerpt(self._state.text)):
+            title = self.tr("{0} — Nearfield").format(text)
         if title != self.windowTitle():
             self.setWindowTitle(title)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QFileDialog
 
+from app.desktop.documents import SUFFIXES
 from app.gui.main_window import MainWindow
 
 
@@ -26,7 +27,7 @@ class OpenText(QObject):
             dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
             dialog.setNameFilters(
                 [
-                    self.tr("Texts ({0})").format("*.txt *.md *.markdown"),
+                    self.tr("Texts ({0})").format(" ".join(f"*{suffix}" for suffix in SUFFIXES)),
                     self.tr("All files ({0})").format("*"),
                 ]
             )

@@ -7,12 +7,12 @@ from PySide6.QtGui import QDesktopServices
 
 from app.config import DEMO
 from app.desktop.desktop import Desktop
+from app.desktop.devices import ListDevices
 from app.desktop.player_state import PlayerState
 from app.engine.events import Severity
 from app.errors import ConfigError
 from app.gui.bridge import Bridge
 from app.gui.history.view import HistoryView
-from app.gui.intents import ListDevices
 from app.gui.logs import log_folder
 from app.gui.main_window import MainWindow
 from app.gui.open_text import OpenText
@@ -47,6 +47,7 @@ class Panels(QObject):
         window.act["settings"].triggered.connect(lambda: self.open_settings())
         window.act["about"].triggered.connect(lambda: self.open_settings("about"))
         window.voice.changed.connect(lambda changes: desktop.settings.update(**changes))
+        window.voice.voices_changed.connect(lambda: desktop.player.offer(window.voice.voices))
         self._server: object = None
         self._ends = (
             desktop.profiles.subscribe(self._show_profiles),
@@ -93,8 +94,7 @@ class Panels(QObject):
             self._window.notices.add(Severity.WARNING, problem)
 
     def _on_try_now(self) -> None:
-        if self._desktop.host.engine is not None:
-            self._desktop.host.engine.try_now()
+        self._tasks.spawn(self._desktop.host.try_now())
 
     def _show_profiles(self) -> None:
         profiles = self._desktop.profiles

@@ -55,6 +55,8 @@ class WindowOptions:
     verbose: int = 0
     profile_startup: bool = False
     """Print the milestones and end as soon as everything is ready."""
+    speak: str = ""
+    """A text to speak at once, in the window that is open or in this one."""
     milestones: Milestones = field(default_factory=Milestones)
 
 
@@ -70,7 +72,8 @@ def run(config_path: Path | None, flags: Mapping[str, Any], demo: bool, options:
     if where is not None:
         lock = claim(where)
         if lock is None:
-            if hand_over(where, Request(Request.RAISE, token=_activation_token()), STARTS_S):
+            do = Request.SPEAK if options.speak else Request.RAISE
+            if hand_over(where, Request(do, options.speak, token=_activation_token()), STARTS_S):
                 return 0
             log.warning("the window that is open does not answer; here is another")
     log_to_file(verbose=options.verbose)
@@ -102,6 +105,8 @@ async def _live(
 ) -> int:
     """Show the window, start what is behind it, and end both in order."""
     ended = asyncio.Event()
+    # Before anything is made: an interruption in the middle of that would leave half of it.
+    signals = Signals(lambda _number: ended.set())
     tasks = Tasks()
     window = MainWindow(WindowState(settings.path.parent / "window.ini"), tasks)
     if window.is_first_start:
@@ -112,7 +117,6 @@ async def _live(
     window.close_asked.connect(closing.close_window)
     window.act["quit"].triggered.connect(closing.end)
     window.act["show_window"].triggered.connect(window.bring_up)
-    signals = Signals(lambda _number: closing.end())
     instance = None if where is None else Instance(where, window)
     settings.subscribe(lambda old, new: _dress(app, language, new, old))
     painted = FirstPaint(window)
@@ -163,6 +167,9 @@ async def _start(
         options.milestones.mark("engine's code loaded")
         await parts.desktop.start()
         options.milestones.mark("engine started")
+        if options.speak:
+            window.editor.set_text(options.speak)
+            parts.intents.speak(options.speak)
         if options.profile_startup and parts.desktop.host.engine is not None:
             with contextlib.suppress(Exception):
                 await parts.desktop.host.engine.prepared()
@@ -212,7 +219,8 @@ def _dress(app: QApplication, language: Language, new: Config, old: Config | Non
     """Give everything the look and the language of the settings, unless it has them already."""
     look = new.appearance
     if old is None or look != old.appearance:
-        theme().apply(app, look.theme, look.text_scale, look.reduced_motion)  # type: ignore[arg-type]
+        mode: Any = look.theme  # one of the three, as the settings have checked
+        theme().apply(app, mode, look.text_scale, look.reduced_motion)
         language.show("" if look.language == "system" else look.language)
 
 

@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QSlider, QToolButton, QWidget
 
 from app.gui.actions import Actions
+from app.gui.mnemonics import without_mnemonic
 from app.gui.style import tokens
 from app.gui.style.icons import icon
 from app.gui.style.roles import set_role
@@ -179,7 +180,7 @@ class _ActionButton(QPushButton):
 
     def _follow(self) -> None:
         # The menu's mnemonic stays in the menu: Alt+S here would take it from there.
-        text = self._action.text().replace("&", "")
+        text = without_mnemonic(self._action.text())
         self.setText(text)
         self.setAccessibleName(text)
         self.setToolTip(self._action.toolTip())
@@ -204,4 +205,4 @@ class NamedToolButton(QToolButton):
         self._follow()
 
     def _follow(self) -> None:
-        self.setAccessibleName(self.defaultAction().text().replace("&", "").rstrip("…"))
+        self.setAccessibleName(without_mnemonic(self.defaultAction().text()).rstrip("…"))

@@ -6,13 +6,13 @@ from PySide6.QtCore import QObject, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
+from app.desktop.excerpt import excerpt
 from app.desktop.player_state import Phase, PlayerState
 from app.gui.actions import Actions
 from app.gui.style.icons import app_icon
 from app.gui.style.theme import theme
 
 _IN_MENU = ("show_window", "", "speak_clipboard", "pause", "stop", "", "quit")
-_TITLE_CHARS = 60
 _SIZES = (16, 22, 24, 32, 48, 64)
 
 
@@ -53,9 +53,7 @@ class Tray(QObject):
 
     def show_state(self, state: PlayerState) -> None:
         """Show ``state``; cheap where nothing of it is to be seen here."""
-        text = " ".join(state.text[:1000].split())
-        if len(text) > _TITLE_CHARS:
-            text = f"{text[:_TITLE_CHARS].rstrip()}…"
+        text = excerpt(state.text)
         if not state.is_speaking:
             tip = self.tr("Nearfield")
         elif state.phase is Phase.PAUSED:

@@ -36,7 +36,8 @@ CLOSE_TIMEOUT_S = 1.0
 UNWRITABLE_S = 0.5
 """How much longer a peer may take that does not even read what is sent to it."""
 _STOPS = {
-    401: "the server wants an API key, or another one (HTTP 401): give it in the server's settings or as NEARFIELD_API_KEY",
+    401: "the server wants an API key, or another one (HTTP 401): give it in the server's settings"
+    " or as NEARFIELD_API_KEY",
     403: "the server forbids it (HTTP 403): check the API key's rights",
     404: "the server has no speech stream at this path (HTTP 404): check the URL",
     429: "the server takes no more sessions from here (HTTP 429): try again later",

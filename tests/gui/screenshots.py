@@ -4,8 +4,9 @@
 
     xvfb-run -a -s "-screen 0 2600x1800x24" .venv/bin/python -m tests.gui.screenshots FOLDER [STATE …]
 
-Each state is a picture of that name; without names, all of them. Look at every one after a change that can be
-seen. Needs a font with Chinese characters (fonts-wqy-microhei or fonts-noto-cjk on Debian) for the Chinese ones.
+Each state is a picture of that name; without names, all of them. Look at every one after a change that
+can be seen. The Chinese ones need a font with Chinese characters (fonts-wqy-microhei or fonts-noto-cjk on
+Debian).
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 import assets
 from app.config import DEMO, Config
 from app.desktop.desktop import Desktop
-from app.desktop.host import Host, Wanted
+from app.desktop.host import VoicelessHost
 from app.desktop.player_state import Phase
 from app.desktop.settings import Settings
 from app.engine.build import build
@@ -43,8 +44,8 @@ from tests.helpers.waiting import eventually
 
 TEXT = (
     "Speech can be decoded where the listener is. The server sends half a kilobyte for each second, and this"
-    " machine makes the sound of it.\n\nThat is why it starts so soon, even over a thin and shaky line. “And what"
-    " if the line breaks?” Then what has arrived is heard to its end, and you are told."
+    " machine makes the sound of it.\n\nThat is why it starts so soon, even over a thin and shaky line. “And"
+    " what if the line breaks?” Then what has arrived is heard to its end, and you are told."
 )
 LINES = (
     "Good morning. It is seven degrees outside, and it will rain in the afternoon.",
@@ -121,7 +122,7 @@ async def scene(
             return build(config, audible=False)
 
         def make_desktop(settings: Settings) -> Desktop:
-            return Desktop(settings, lambda wanted: Host(wanted, make_engine=make_engine))
+            return Desktop(settings, lambda wanted: VoicelessHost(wanted, make_engine=make_engine))
 
         parts = await stack.enter_async_context(
             behind(window, settings, Tasks(), make_desktop=make_desktop, list_devices=lambda: DEVICES)
@@ -199,7 +200,8 @@ async def refused(app: QApplication, folder: Path) -> None:
 
 async def voices(app: QApplication, folder: Path) -> None:
     for task in ("CustomVoice", "VoiceDesign", "Base"):
-        flags = {"voice__task": task, "voice__instructions": "Warm and slow." if task == "VoiceDesign" else ""}
+        instructions = "Warm and slow." if task == "VoiceDesign" else ""
+        flags = {"voice__task": task, "voice__instructions": instructions}
         async with scene(app, folder, demo=False, **flags) as s:
             await asyncio.sleep(1.5)
             await s.take(f"voice-{task}")
@@ -233,10 +235,24 @@ async def chinese(app: QApplication, folder: Path) -> None:
         s.window.act["history"].setChecked(True)
         await s.speak(TEXT, 4.0)
         await s.take("chinese")
-        for page in ("server", "decoder", "audio"):
+        for number, title in enumerate(s.window.menuBar().actions()):
+            menu = title.menu()
+            assert isinstance(menu, QMenu)
+            menu.popup(s.window.pos())
+            await s.take(f"chinese-menu-{number}", menu)
+            menu.close()
+        for page in ("server", "voice", "decoder", "audio", "appearance", "window", "about"):
             s.parts.panels.open_settings(page)
             dialog = next(w for w in app.topLevelWidgets() if type(w).__name__ == "SettingsDialog")
             await s.take(f"chinese-settings-{page}", dialog)
+        dialog.close()
+    async with scene(app, folder, demo=False, appearance__language="zh_CN", voice__task="Base") as s:
+        s.window.act["voice"].setChecked(True)
+        await asyncio.sleep(1.5)
+        await s.take("chinese-voice")
+        s.window.voice.clone()
+        dialog = next(w for w in app.topLevelWidgets() if type(w).__name__ == "CloneDialog")
+        await s.take("chinese-clone", dialog)
         dialog.close()
 
 

@@ -28,6 +28,8 @@ def run_in_qt(qapp: QApplication) -> Iterator[Run]:
 
     Fails a test that leaves a task running, or whose loop was told of a failure.
     """
+    # As in the window (closing.py): a window that an earlier test closed must not end this loop.
+    qapp.setQuitOnLastWindowClosed(False)
     loop = open_loop(qapp)
     collector = Collector()
     complaints: list[dict[str, Any]] = []

@@ -58,7 +58,8 @@ class AboutPage(Page):
         form.setHorizontalSpacing(tokens.L)
         form.setVerticalSpacing(tokens.XS)
         for name, number in versions():
-            form.addRow(QLabel(name), _selectable(number))
+            self.system = QLabel(name)  # in the end the last, the only one that is no proper name
+            form.addRow(self.system, _selectable(number))
         self.add(table)
         self.copy = QPushButton(icon("copy"), "")
         self.copy.clicked.connect(self._on_copy)
@@ -83,6 +84,7 @@ class AboutPage(Page):
             )
         )
         self.versions_heading.setText(self.tr("Versions"))
+        self.system.setText(self.tr("System"))
         self.copy.setText(self.tr("&Copy the versions"))
         self.files_heading.setText(self.tr("Files"))
         self.logs.name(self.tr("&Log, to be sent along with a report"))

@@ -8,7 +8,7 @@ from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.config import Config
-from app.desktop.background import in_thread
+from app.desktop.devices import look_for_devices
 from app.desktop.settings import Settings
 from app.errors import NearfieldError
 from app.gui.settings.controls import Level, Number, OneOf
@@ -81,7 +81,7 @@ class AudioPage(Page):
     async def _list(self) -> None:
         remark = ""
         try:
-            devices: Sequence[str] = await in_thread("list the devices", self._services.list_devices)
+            devices: Sequence[str] = await look_for_devices(self._services.list_devices)
             self._devices = tuple(devices)
             if not devices:
                 remark = self.tr("There is no sound device now. As soon as one appears, it is used.")

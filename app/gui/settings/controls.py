@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtCore import QEvent, QSignalBlocker, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QLabel, QLineEdit, QSizePolicy, QSlider, QWidget
 
@@ -13,7 +13,8 @@ from app.desktop.settings import Settings
 from app.gui.settings.rows import Bound
 from app.gui.style import tokens
 from app.gui.style.roles import set_role
-from app.gui.voice.fields import Choice, Lines
+from app.gui.widgets.choice import Choice
+from app.gui.widgets.lines import Lines
 
 
 class OneOf(Bound):
@@ -175,9 +176,16 @@ class Level(Bound):
             self.slider.setValue(round(value * 100))
             self._show_percent(round(value * 100))
 
+    def changeEvent(self, event: QEvent) -> None:
+        """Speak another language."""
+        if event.type() == QEvent.Type.LanguageChange:
+            self._show_percent(self.slider.sliderPosition())
+        super().changeEvent(event)
+
     def _show_percent(self, at: int) -> None:
-        self.percent.setMinimumWidth(self.percent.fontMetrics().horizontalAdvance("100 %"))
-        self.percent.setText(f"{at} %")
+        widest, text = (self.tr("{0} %").format(number) for number in (100, at))
+        self.percent.setMinimumWidth(self.percent.fontMetrics().horizontalAdvance(widest))
+        self.percent.setText(text)
 
 
 class _Spin(QDoubleSpinBox):

@@ -33,7 +33,7 @@ from app.gui.style import tokens
 from app.gui.style.icons import icon
 from app.gui.style.roles import set_role
 from app.gui.style.theme import theme
-from app.gui.voice.fields import Remark
+from app.gui.widgets.remark import Remark
 
 PAGES = ("server", "voice", "decoder", "audio", "appearance", "window", "about")
 _ICONS = {

@@ -10,7 +10,7 @@ from app.gui.settings.amounts import size_text
 from app.gui.style import tokens
 from app.gui.style.icons import icon
 from app.gui.style.roles import set_role
-from app.gui.voice.fields import Remark
+from app.gui.widgets.remark import Remark
 
 
 class DownloadRow(QWidget):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 LICENCES = (
     ("torch", "BSD-3-Clause"),
-    ("PySide6, Qt", "LGPL-3.0"),
+    ("PySide6, Qt", "LGPL-3.0-only"),
     ("numpy", "BSD-3-Clause"),
     ("safetensors", "Apache-2.0"),
     ("huggingface_hub", "Apache-2.0"),

@@ -26,7 +26,7 @@ from app.gui.settings.services import Services
 from app.gui.style import tokens
 from app.gui.style.icons import icon
 from app.gui.style.roles import set_role
-from app.gui.voice.fields import Remark
+from app.gui.widgets.remark import Remark
 from decoder.wire.events import Mode
 
 _FAULTS = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QEvent, QSignalBlocker, Qt
@@ -11,9 +10,10 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QVBoxLayout, QWidg
 from app.config import Config
 from app.desktop.settings import Settings
 from app.errors import ConfigError
+from app.gui.mnemonics import without_mnemonic
 from app.gui.style import tokens
 from app.gui.style.roles import set_role
-from app.gui.voice.fields import Remark
+from app.gui.widgets.remark import Remark
 
 _GIVEN = {
     "command line": QT_TRANSLATE_NOOP(
@@ -23,10 +23,6 @@ _GIVEN = {
         "Row", "Given by the environment for this start. What you choose here counts from now on."
     ),
 }
-
-
-_MNEMONIC = re.compile(r"\(&\w\)|&")
-"""In languages whose words have no letters of the keyboard, it is in brackets behind them."""
 
 
 class Row(QWidget):
@@ -67,7 +63,7 @@ class Row(QWidget):
         else:
             self.label.setText(text)
             self.label.setVisible(True)
-        self.control.setAccessibleName(_MNEMONIC.sub("", text))
+        self.control.setAccessibleName(without_mnemonic(text))
         self.explain(help_text)
 
     def explain(self, help_text: str) -> None:

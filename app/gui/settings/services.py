@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.config import Profile
 from app.desktop.checkpoints import Checkpoint, Fetch, look_at
 from app.desktop.connection_check import Finding, check_connection
+from app.desktop.devices import ListDevices
 from app.desktop.profiles import Profiles
 from app.gui.tasks import Tasks
 
@@ -19,8 +20,7 @@ class Services:
 
     tasks: Tasks
     profiles: Profiles
-    list_devices: Callable[[], Sequence[str]]
-    """Output devices as ``audio.device`` names them; may take seconds, and is called in a thread."""
+    list_devices: ListDevices
     log_folder: Path
     open_folder: Callable[[Path], object]
     """Shows a folder in the desktop's file manager."""

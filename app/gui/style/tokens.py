@@ -23,7 +23,6 @@ CONTROL = 32
 
 CAPTION = 0.875
 BODY = 1.0
-SECTION = 1.0
 TITLE = 1.3
 DISPLAY = 3.0
 """The type scale: factors to the point size that the desktop gives its text."""

@@ -30,11 +30,13 @@ from app.gui.style import tokens
 from app.gui.style.roles import set_role
 from app.gui.style.theme import theme
 from app.gui.tasks import Tasks
-from app.gui.voice.fields import Field, Lines, Remark
+from app.gui.voice.field import Field
 from app.gui.voice.recording_fields import ConsentBox
 from app.gui.voice.recording_picker import RecordingPicker
 from app.gui.voice.uploaded_list import UploadedList
 from app.gui.voice.words import name_text, unfit_text
+from app.gui.widgets.lines import Lines
+from app.gui.widgets.remark import Remark
 from app.session.voices import VoiceList
 
 _STEPS = 1000

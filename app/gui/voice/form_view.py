@@ -18,10 +18,12 @@ from app.desktop.voices import VoiceChoice, VoiceForm, fall_back
 from app.gui.style import tokens
 from app.gui.style.icons import icon
 from app.gui.style.roles import set_role
-from app.gui.voice.fields import Choice, Field, Lines
+from app.gui.voice.field import Field
 from app.gui.voice.recording_fields import RecordingFields
 from app.gui.voice.voice_box import VoiceBox
 from app.gui.voice.words import fault_text, language_name, task_hint, task_name
+from app.gui.widgets.choice import Choice
+from app.gui.widgets.lines import Lines
 from decoder.wire.rules import LANGUAGES, MAX_INSTRUCTIONS_CHARS, TASK_TYPES
 
 _SEED = r"\d{0,18}"

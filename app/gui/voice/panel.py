@@ -13,9 +13,9 @@ from app.gui.style.icons import icon
 from app.gui.style.roles import set_role
 from app.gui.tasks import Tasks
 from app.gui.voice.clone_dialog import CloneDialog
-from app.gui.voice.fields import Remark
 from app.gui.voice.form_view import FormView
 from app.gui.voice.words import fault_text
+from app.gui.widgets.remark import Remark
 from app.session.voices import VoiceList
 
 TYPING_PAUSE_MS = 500

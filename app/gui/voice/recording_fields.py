@@ -9,9 +9,11 @@ from app.desktop.voices import VoiceForm
 from app.engine.reference import is_uri
 from app.gui.style import tokens
 from app.gui.style.roles import set_role
-from app.gui.voice.fields import Field, Lines, Remark
+from app.gui.voice.field import Field
 from app.gui.voice.recording_picker import RecordingPicker
 from app.gui.voice.words import fault_text
+from app.gui.widgets.lines import Lines
+from app.gui.widgets.remark import Remark
 
 
 class RecordingFields(QWidget):

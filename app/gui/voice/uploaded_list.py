@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLay
 from app.gui.style import tokens
 from app.gui.style.icons import icon
 from app.gui.style.roles import set_role
-from app.gui.voice.fields import Remark
+from app.gui.widgets.remark import Remark
 from app.session.voices import UploadedVoice, VoiceList, normal
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.gui.voice.fields import Choice
 from app.gui.voice.words import speaker_name
+from app.gui.widgets.choice import Choice
 from app.session.voices import VoiceList, normal
 
 

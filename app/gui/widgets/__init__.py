@@ -1,1 +1,1 @@
-"""Widgets of the main window, each named for what it shows."""
+"""Widgets that know nothing of where they stand, each named for what it shows."""

@@ -9,6 +9,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QEvent, QRectF, QSize, Qt, QTimer,
 from PySide6.QtGui import QAction, QActionGroup, QColor, QIcon, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import QLabel, QMenu, QToolButton, QWidget, QWidgetAction
 
+from app.config import DEMO
 from app.desktop.link_view import LinkKind, LinkView
 from app.gui.style import tokens
 from app.gui.style.icons import icon
@@ -143,12 +144,13 @@ class ConnectionChip(QToolButton):
             self._group.removeAction(action)
             self._menu.removeAction(action)
         for name in names:
-            # An ampersand in a name is not a shortcut.
-            action = QAction(name.replace("&", "&&"), self._menu, checkable=True)
+            action = QAction(self._menu, checkable=True)
+            action.setData(name)
             action.setChecked(name == current)
             action.triggered.connect(lambda _checked=False, name=name: self.profile_chosen.emit(name))
             self._group.addAction(action)
             self._menu.insertAction(self._after_profiles, action)
+        self._name_profiles()
 
     def changeEvent(self, event: QEvent) -> None:
         """Speak another language."""
@@ -160,7 +162,7 @@ class ConnectionChip(QToolButton):
 
     def _render(self) -> None:
         view = self._view
-        title = _short(view.title)
+        title = _short(self._called(view.title))
         words = self._words()
         text = self.tr("{0}: {1}").format(title, words) if title else words
         label = text.replace("&", "&&")
@@ -168,12 +170,22 @@ class ConnectionChip(QToolButton):
             self.setText(label)
             self.setAccessibleName(self.tr("Server {0}").format(text))
         sentence = self.tr(str(_SENTENCES[view.kind]))
-        why = f"{sentence}\n\n{view.detail}" if view.detail else sentence
+        # With codec tokens all is as it should be, and the engine's words say no more than the sentence.
+        detail = "" if view.kind is LinkKind.CODEC else view.detail
+        why = f"{sentence}\n\n{detail}" if detail else sentence
         if why != self._why.text():
             self._why.setText(why)
             self.setToolTip(why)
             self.setAccessibleDescription(why)
         self._try.setVisible(view.can_try_now)
+
+    def _called(self, profile: str) -> str:
+        return self.tr("Demo") if profile == DEMO else profile
+
+    def _name_profiles(self) -> None:
+        for action in self._group.actions():
+            # An ampersand in a name is not a shortcut.
+            action.setText(self._called(action.data()).replace("&", "&&"))
 
     def _words(self) -> str:
         left_s = self._view.seconds_left(self._clock())
@@ -184,6 +196,7 @@ class ConnectionChip(QToolButton):
     def _retranslate(self) -> None:
         self._try.setText(self.tr("Try now"))
         self._settings.setText(self.tr("Server settings…"))
+        self._name_profiles()
         self._render()
 
     def _draw_dot(self) -> None:

@@ -13,10 +13,11 @@ import pytest
 
 from app.config import Profile
 from app.desktop.desktop import Desktop
-from app.desktop.host import EngineReplaced, Host
+from app.desktop.host import VoicelessHost
 from app.desktop.player_state import Phase
 from app.desktop.settings import Settings
 from app.engine.events import Notice
+from app.engine.host import EngineReplaced
 from decoder.wire.events import Outcome
 from server.emulator import Emulator, Scenario
 from tests.helpers.counting_talker import CountingTalker, text_for
@@ -37,7 +38,7 @@ def own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 async def desktop_at(url: str, path: Path) -> AsyncIterator[Desktop]:
     workshop = Workshop()
     settings = Settings(path / "config.yaml", environment={}, flags={"server.url": url})
-    desktop = Desktop(settings, lambda wanted: Host(wanted, make_engine=workshop.build))
+    desktop = Desktop(settings, lambda wanted: VoicelessHost(wanted, make_engine=workshop.build))
     try:
         yield desktop
     finally:
@@ -99,6 +100,16 @@ async def test_what_is_wrong_with_the_file_is_told_at_the_start(tmp_path: Path) 
         desktop.host.subscribe(lambda e: told.append(e.text) if isinstance(e, Notice) else None)
         await desktop.start()
         assert any("kept as" in text for text in told)
+
+
+async def test_that_a_problem_with_the_file_is_over_is_no_news(tmp_path: Path) -> None:
+    async with desktop_at("ws://127.0.0.1:9", tmp_path) as desktop:
+        told: list[str] = []
+        desktop.host.subscribe(lambda e: told.append(e.text) if isinstance(e, Notice) else None)
+        await desktop.start()
+        assert any("There is no file" in text for text in told)
+        desktop.settings.update(**{"audio.volume": 0.5})
+        assert all(told)
 
 
 async def test_it_ends_within_seconds_in_the_middle_of_everything(tmp_path: Path) -> None:

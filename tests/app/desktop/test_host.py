@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from app.config import AppearanceConfig, Config, VoiceConfig
-from app.desktop.host import EngineReplaced, Host, Wanted
+from app.desktop.host import VoicelessHost
 from app.desktop.player_state import Phase
 from app.engine.engine import Engine
 from app.engine.events import DecoderState, LinkStatus, Notice
+from app.engine.host import EngineReplaced, Wanted
 from app.errors import ConfigError
 from app.session.session import LinkState
 from decoder.wire.events import Outcome
@@ -124,7 +125,7 @@ async def test_an_engine_that_cannot_be_made_is_told_and_a_better_setting_mends_
             raise ConfigError("there is no checkpoint nowhere")
         return workshop.build(config)
 
-    host = Host(Wanted(changed(Config(), "decoder", checkpoint="nowhere"), False), make_engine=build)
+    host = VoicelessHost(Wanted(changed(Config(), "decoder", checkpoint="nowhere"), False), make_engine=build)
     events: list[Any] = []
     host.subscribe(events.append)
     await host.start()
@@ -150,7 +151,7 @@ async def test_the_demo_runs_as_long_as_it_is_wanted(tmp_path: Path) -> None:
             yield changed(config, "server", url=emulator.url), "this demo only counts"
         inside.append(False)
 
-    host = Host(Wanted(Config(), is_demo=True), make_engine=workshop.build, demo=demo)
+    host = VoicelessHost(Wanted(Config(), is_demo=True), make_engine=workshop.build, demo=demo)
     events: list[Any] = []
     host.subscribe(events.append)
     await host.start()
@@ -163,7 +164,7 @@ async def test_the_demo_runs_as_long_as_it_is_wanted(tmp_path: Path) -> None:
 
 async def test_closing_while_the_engine_is_being_made_leaves_nothing(tmp_path: Path) -> None:
     workshop = Workshop()
-    host = Host(Wanted(Config(), is_demo=False), make_engine=workshop.build)
+    host = VoicelessHost(Wanted(Config(), is_demo=False), make_engine=workshop.build)
     starting = asyncio.ensure_future(host.start())
     await asyncio.sleep(0)
     await host.aclose()
@@ -199,3 +200,30 @@ async def test_a_voice_that_cannot_be_spoken_is_in_the_way_of_its_texts_only(tmp
         rig.host.want(Wanted(replace(config, voice=VoiceConfig()), False))
         assert rig.player.speak(text_for(2))
         await rig.until(Phase.IDLE)
+
+
+async def test_try_now_mends_an_engine_that_could_not_be_made(tmp_path: Path) -> None:
+    workshop, is_there = Workshop(), False
+
+    def build(config: Config) -> Engine:
+        if not is_there:
+            raise ConfigError("the checkpoint is on a disk that is not mounted")
+        return workshop.build(config)
+
+    host = VoicelessHost(Wanted(Config(), is_demo=False), make_engine=build)
+    await host.start()
+    try:
+        assert host.engine is None
+        is_there = True
+        await host.try_now()
+        assert host.engine is not None
+    finally:
+        await host.aclose()
+
+
+async def test_what_a_change_of_the_settings_stopped_is_told(tmp_path: Path) -> None:
+    async with desktop_rig(tmp_path) as rig:
+        rig.player.speak(text_for(60))
+        await rig.until(Phase.PLAYING)
+        await rig.host.apply(changed(rig.config, "audio", lead_in_s=0.2), is_demo=False)
+        assert rig.notices == ["The settings were changed: what was spoken is stopped."]

@@ -15,7 +15,7 @@ PLAYING = PlayerState(
 
 def test_nothing_is_offered_where_nothing_is() -> None:
     can = offers(PlayerState())
-    assert not (can.pause or can.resumes or can.stop or can.save)
+    assert not any((can.pause, can.resumes, can.stop, can.save))
     assert can.back_to is can.forward_to is None
 
 

@@ -6,13 +6,15 @@ import asyncio
 import itertools
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
 
-from app.config import VoiceConfig
+from app.config import Config, VoiceConfig
 from app.desktop.player import NOTHING_TO_SAY
 from app.desktop.player_state import Phase, PlayerState
+from app.errors import ConfigError, RecordingError
 from app.session.voices import VoiceList
 from app.text import MAX_TEXT_CHARS
 from decoder.wire.events import Outcome
@@ -191,6 +193,104 @@ async def test_seeking_back_while_it_is_spoken_ends_with_all_heard(tmp_path: Pat
         assert len(rig.emulator.utterances) == 1, "nothing is asked of the server again"
 
 
+@pytest.mark.parametrize("ahead_frames", [1, 4, 100])
+async def test_seeking_ahead_in_what_is_there_ends_as_ever(tmp_path: Path, ahead_frames: int) -> None:
+    async with desktop_rig(tmp_path, workshop=Workshop(speed=2.0)) as rig:
+        rig.player.speak(THREE)
+        await heard(rig, 2 * FRAME_S)
+        rig.player.seek(rig.state.heard_s + ahead_frames * FRAME_S)
+        assert rig.state.phase is Phase.PLAYING
+        await rig.until(Phase.IDLE)
+        assert rig.state.outcome is Outcome.COMPLETE
+        assert rig.state.heard_s == pytest.approx(24 * FRAME_S)
+
+
+async def test_what_is_heard_again_while_the_live_sound_waits_is_shown_as_heard(tmp_path: Path) -> None:
+    scenario = replace(FAST, stall_at_frame=12, stall_s=3.0)
+    async with desktop_rig(tmp_path, scenario, workshop=Workshop(speed=2.0)) as rig:
+        rig.player.speak(text_for(24))
+        await rig.until(Phase.STALLED)
+        rig.player.seek(0.0)
+        await heard(rig, 2 * FRAME_S)
+        assert rig.state.phase is Phase.PLAYING
+        await rig.until(Phase.IDLE)
+        assert rig.state.heard_s == pytest.approx(24 * FRAME_S)
+
+
+async def test_phases_of_a_reading_come_in_their_order_and_its_end_is_told_at_once(tmp_path: Path) -> None:
+    async with desktop_rig(tmp_path, workshop=Workshop(speed=2.0)) as rig:
+        await eventually(lambda: rig.host.decoder.ready)
+        rig.player.speak(text_for(24))
+        await rig.until(Phase.IDLE)
+        order = [Phase.CONNECTING, Phase.WAITING, Phase.BUFFERING, Phase.PLAYING, Phase.IDLE]
+        assert [phase for phase in order if phase in rig.phases] == rig.phases
+        assert all(state.outcome is not None for state in rig.states if state.phase is Phase.IDLE)
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+async def test_a_replay_ends_with_its_engine(tmp_path: Path, is_held: bool) -> None:
+    async with desktop_rig(tmp_path, workshop=Workshop(speed=2.0)) as rig:
+        rig.player.speak(THREE)
+        await rig.until(Phase.IDLE)
+        rig.player.seek(0.0)
+        if is_held:
+            rig.player.pause()
+        config = replace(rig.config, audio=replace(rig.config.audio, start_buffer_s=0.5))
+        await rig.host.apply(config, is_demo=False)
+        assert rig.state.phase is Phase.IDLE
+        rig.player.seek(0.0)
+        await rig.until(Phase.IDLE)
+        assert rig.state.heard_s == pytest.approx(24 * FRAME_S)
+
+
+async def test_sound_that_cannot_be_read_again_is_told_and_what_is_heard_goes_on(tmp_path: Path) -> None:
+    async with desktop_rig(tmp_path, workshop=Workshop(speed=2.0)) as rig:
+        rig.player.speak(THREE)
+        await heard(rig, 4 * FRAME_S)
+
+        def fail(start: int, stop: int) -> NoReturn:
+            raise RecordingError("the disk is gone")
+
+        assert rig.player._playing is not None
+        rig.player._playing.sound.read = fail  # type: ignore[method-assign]
+        rig.player.seek(0.0)
+        assert "the disk is gone" in rig.notices
+        assert rig.state.heard_s >= 4 * FRAME_S
+        await rig.until(Phase.IDLE)
+        assert rig.state.outcome is Outcome.COMPLETE
+
+
+async def test_where_no_engine_can_be_made_a_text_does_not_wait_for_one(tmp_path: Path) -> None:
+    def fail(config: Config) -> NoReturn:
+        raise ConfigError("no such checkpoint")
+
+    async with desktop_rig(tmp_path, start=False) as rig:
+        rig.host._make_engine = fail
+        assert rig.player.speak(text_for(4))
+        await rig.host.start()
+        assert rig.state.phase is Phase.IDLE
+        assert not rig.player.speak(text_for(4))
+        assert rig.state.phase is Phase.IDLE
+        assert rig.notices == ["no such checkpoint"] * 2
+        rig.host._make_engine = rig.workshop.build
+        await rig.host.apply(replace(rig.config, audio=replace(rig.config.audio, start_buffer_s=0.5)), False)
+        rig.player.speak(text_for(4))
+        await rig.until(Phase.IDLE)
+        assert rig.state.outcome is Outcome.COMPLETE
+
+
+async def test_a_decoder_that_cannot_be_had_is_not_said_to_be_prepared(tmp_path: Path) -> None:
+    def fail() -> NoReturn:
+        raise ConfigError("no such checkpoint")
+
+    workshop = Workshop(open_decoder=fail)
+    async with desktop_rig(tmp_path, replace(FAST, handshake_delay_s=0.5), workshop=workshop) as rig:
+        await eventually(lambda: rig.host.decoder.is_broken)
+        rig.player.speak(text_for(4))
+        await rig.until(Phase.IDLE)
+        assert Phase.PREPARING not in rig.phases
+
+
 async def test_a_finished_reading_is_in_the_history_and_is_heard_from_there(tmp_path: Path) -> None:
     async with desktop_rig(tmp_path) as rig:
         rig.player.speak(THREE)
@@ -219,7 +319,7 @@ async def test_a_stopped_reading_is_kept_as_far_as_it_came(tmp_path: Path) -> No
         rig.player.stop()
         (entry,) = rig.history.entries()
         assert entry.outcome is Outcome.CANCELLED
-        assert 0 < entry.duration_s
+        assert entry.duration_s > 0
 
 
 async def test_without_a_history_seeking_works_all_the_same(tmp_path: Path) -> None:

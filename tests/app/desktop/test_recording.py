@@ -26,7 +26,6 @@ class Told(list[tuple[float | None, Outcome, tuple[Sentence, ...]]]):
     def __call__(
         self, recording: Recording, ttfa_s: float | None, outcome: Outcome, sentences: tuple[Sentence, ...]
     ) -> None:
-        assert recording.is_finished
         self.append((ttfa_s, outcome, sentences))
 
 

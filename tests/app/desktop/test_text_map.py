@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.desktop.text_map import Locator, Utf16Map, code_point_offset, locate, utf16_offset
+from app.desktop.text_map import Locator, Utf16Map, locate
 from app.text import MAX_TEXT_CHARS, clean, is_speakable, normalised, utterances
 
 any_text = st.text(
@@ -146,8 +146,8 @@ def test_offsets_are_those_of_utf16(text: str) -> None:
     offsets = Utf16Map(text)
     for at in range(len(text) + 1):
         expected = len(text[:at].encode("utf-16-le", "surrogatepass")) // 2
-        assert offsets.utf16(at) == utf16_offset(text, at) == expected
-        assert offsets.code_point(expected) == code_point_offset(text, expected) == at
+        assert offsets.utf16(at) == expected
+        assert offsets.code_point(expected) == at
         if at < len(text) and text[at] > "\uffff":
             assert offsets.code_point(expected + 1) == at
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.desktop.waveform import PEAKS_PER_S, ROOM, SHORTEST_S, bar_heights, span_s
+from app.desktop.peaks import PEAK_S
+from app.desktop.waveform import ROOM, SHORTEST_S, bar_heights, span_s
 
 
 def test_what_is_whole_fills_the_strip() -> None:
@@ -36,7 +37,7 @@ def test_the_scale_changes_in_steps_as_sound_comes_in() -> None:
 def test_a_bar_is_as_high_as_its_loudest_peak() -> None:
     peaks = np.zeros(100, dtype=np.float32)
     peaks[57] = 1.0
-    heights = bar_heights(peaks, 10, 100 / PEAKS_PER_S)
+    heights = bar_heights(peaks, 10, 100 * PEAK_S)
     assert np.argmax(heights) == 5
     assert heights[5] == 1.0
     assert heights[[0, 1, 2, 3, 4, 6, 7, 8, 9]].max() == 0.0
@@ -44,11 +45,11 @@ def test_a_bar_is_as_high_as_its_loudest_peak() -> None:
 
 def test_sound_that_fills_half_of_the_span_fills_half_of_the_bars() -> None:
     peaks = np.ones(100, dtype=np.float32)
-    assert len(bar_heights(peaks, 40, 2 * 100 / PEAKS_PER_S)) == 20
+    assert len(bar_heights(peaks, 40, 2 * 100 * PEAK_S)) == 20
 
 
 def test_quiet_is_lifted_but_order_is_kept() -> None:
-    heights = bar_heights(np.array([0.0, 0.01, 0.1, 0.5, 1.0], dtype=np.float32), 5, 5 / PEAKS_PER_S)
+    heights = bar_heights(np.array([0.0, 0.01, 0.1, 0.5, 1.0], dtype=np.float32), 5, 5 * PEAK_S)
     assert list(heights) == sorted(heights)
     assert heights[1] > 0.05
 
@@ -66,4 +67,4 @@ def test_nothing_is_drawn_of_nothing_or_nowhere(count: int, bars: int) -> None:
 
 
 def test_more_than_full_scale_is_no_higher_than_the_strip() -> None:
-    assert bar_heights(np.array([1.5], dtype=np.float32), 1, 1 / PEAKS_PER_S).max() == 1.0
+    assert bar_heights(np.array([1.5], dtype=np.float32), 1, 1 * PEAK_S).max() == 1.0

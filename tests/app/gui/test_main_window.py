@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -303,6 +303,9 @@ def test_what_the_engine_tells_is_seen(desk: Desk) -> None:
     assert "USB headset" in desk.window.transport.devices.toolTip()
     desk.bridge.on_event(OutputChanged(None, "unplugged"))
     assert "No sound device" in desk.window.transport.devices.toolTip()
+    told = len(desk.window.notices.shown)
+    desk.bridge.on_event(OutputChanged(OutputInfo("USB headset", 48000, 2, 0.1, audible=True), "opened"))
+    assert [n.text for n in desk.window.notices.shown[told:]] == ["The sound is back, at USB headset."]
 
 
 def test_a_decoder_that_cannot_be_used_is_not_prepared_for_ever(desk: Desk) -> None:
@@ -479,3 +482,20 @@ def test_a_change_of_language_renames_everything_and_keeps_the_state(desk: Desk)
     QApplication.sendEvent(desk.window, QEvent(QEvent.Type.LanguageChange))
     assert "Resume" in desk.act("pause").text()
     assert desk.window.windowTitle() == f"{TEXT} — Nearfield"
+
+
+@pytest.mark.parametrize("name", ["words.txt", "words.md"])
+def test_a_file_may_be_dropped_anywhere(desk: Desk, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("Words.")
+    files, words = QMimeData(), QMimeData()
+    files.setUrls([QUrl.fromLocalFile(str(tmp_path / name))])
+    words.setText("words")
+    copy, none = Qt.DropAction.CopyAction, Qt.KeyboardModifier.NoModifier
+    left = Qt.MouseButton.LeftButton
+    for mime, is_taken in ((files, True), (words, False)):
+        entering = QDragEnterEvent(QPoint(5, 5), copy, mime, left, none)
+        entering.ignore()
+        QApplication.sendEvent(desk.window, entering)
+        assert entering.isAccepted() is is_taken
+    QApplication.sendEvent(desk.window, QDropEvent(QPointF(5, 5), copy, files, left, none))
+    assert desk.window.editor.text() == "Words."

@@ -8,7 +8,7 @@ import gc
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ from pytestqt.qtbot import QtBot
 
 from app.config import Profile
 from app.desktop.desktop import Desktop
-from app.desktop.host import Host
+from app.desktop.host import VoicelessHost
 from app.desktop.link_view import LinkKind
 from app.desktop.player_state import Phase
 from app.desktop.settings import Settings
@@ -27,6 +27,7 @@ from app.gui.behind import Behind, behind
 from app.gui.main_window import MainWindow
 from app.gui.tasks import Tasks
 from app.gui.window_state import WindowState
+from app.session.voices import VoiceList
 from decoder.wire.events import Outcome
 from server.emulator import Emulator, Scenario
 from tests.helpers.counting_talker import CountingTalker, text_for
@@ -91,7 +92,7 @@ async def whole(
         window.show()
 
         def make_desktop(settings: Settings) -> Desktop:
-            return Desktop(settings, lambda wanted: Host(wanted, make_engine=workshop.build))
+            return Desktop(settings, lambda wanted: VoicelessHost(wanted, make_engine=workshop.build))
 
         try:
             async with behind(
@@ -285,7 +286,7 @@ def test_a_server_that_is_lost_is_shown_and_found_again(run_in_qt: Run, tmp_path
         kinds: list[LinkKind] = []
 
         def make_desktop(settings: Settings) -> Desktop:
-            return Desktop(settings, lambda wanted: Host(wanted, make_engine=workshop.build))
+            return Desktop(settings, lambda wanted: VoicelessHost(wanted, make_engine=workshop.build))
 
         async with behind(window, settings, tasks, make_desktop=make_desktop, list_devices=list) as parts:
             parts.bridge.link_changed.connect(lambda view: kinds.append(view.kind))
@@ -331,3 +332,24 @@ def test_the_clipboard_is_spoken_as_another_start_asks(run_in_qt: Run, tmp_path:
             assert w.desktop.player.state.outcome is Outcome.COMPLETE
 
     run_in_qt(ask(), 30)
+
+
+def test_a_voice_that_the_server_lacks_gives_way_visibly(run_in_qt: Run, tmp_path: Path) -> None:
+    async def vivian_alone() -> VoiceList:
+        return VoiceList(("vivian",), ())
+
+    async def speak() -> None:
+        async with whole(tmp_path) as w:
+            await w.ready()
+            unused = w.desktop.voice_services()
+            assert unused is not None
+            w.window.voice.use(replace(unused, list=vivian_alone))
+            await eventually(lambda: w.window.voice.voices is not None)
+            w.settings.update(**{"voice.name": "nobody"})
+            w.window.editor.set_text(text_for(3))
+            w.trigger("speak")
+            await w.until(Phase.IDLE)
+            assert w.emulator.utterances[-1].config.voice is None
+            assert any("nobody" in shown.text for shown in w.window.notices.shown)
+
+    run_in_qt(speak(), 30)

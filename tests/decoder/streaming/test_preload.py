@@ -30,13 +30,12 @@ def run(code: str) -> str:
 
 
 def test_other_threads_go_on_while_torch_is_imported() -> None:
-    """E5: with a plain import the longest gap is 200 to 400 ms. Other programs may be busy: the best of three."""
-    longest_s = float("inf")
-    for _ in range(3):
-        longest_s = min(longest_s, float(run(TICKS)))
-        if longest_s < 0.1:
-            break
-    assert longest_s < 0.1
+    """E5: against a plain import, each the best of three in turn, for other programs may be busy."""
+    plain = TICKS.replace("target=import_torch", "target=lambda: __import__('torch')").replace(
+        "assert gc.get_freeze_count() > 10_000\n", ""
+    )
+    gaps_s = [(float(run(TICKS)), float(run(plain))) for _ in range(3)]
+    assert min(ours for ours, _ in gaps_s) < min(theirs for _, theirs in gaps_s) / 2, gaps_s
 
 
 def test_a_head_start_changes_nothing_but_the_time() -> None:

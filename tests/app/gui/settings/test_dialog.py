@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,6 @@ from app.config import load
 from app.gui.settings.about_page import versions
 from app.gui.settings.controls import Level, Number, OneOf, Paragraph, Text, Toggle
 from app.gui.settings.dialog import PAGES
-from app.gui.settings.licences import LICENCES
 from app.gui.settings.page import Page
 from app.gui.settings.rows import Bound
 from app.gui.style.theme import theme
@@ -409,12 +407,3 @@ def test_about_says_versions_without_importing_and_opens_folders(desk: Desk, qap
     assert copied.startswith("Nearfield ")
     for name in ("Python", "Qt", "torch"):
         assert f"\n{name} " in copied
-
-
-def test_every_dependency_has_its_licence() -> None:
-    text = (Path(__file__).parents[4] / "pyproject.toml").read_text("utf-8")
-    begin, end = text.index("dependencies = ["), text.index("# Pictures of nearfield bench")
-    names = set(re.findall(r'"([A-Za-z0-9_-]+)(?:-Essentials)?[>=]', text[begin:end]))
-    known = {part.strip().split(" ")[0].lower() for package, _ in LICENCES for part in package.split(",")}
-    assert len(names) > 15
-    assert {name.lower().replace("-essentials", "") for name in names} - known == set()

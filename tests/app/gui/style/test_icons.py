@@ -17,9 +17,9 @@ from app.gui.style.tokens import DARK, LIGHT
 NAMES = sorted(path.stem for path in assets.folder("icons").glob("*.svg") if path.stem != "nearfield")
 PROMISED = [
     "play", "pause", "stop", "save", "open", "folder", "copy", "clipboard", "history", "settings",
-    "volume", "volume-mute", "device", "server", "search", "delete", "clear", "export", "seek", "info",
+    "volume", "volume-mute", "device", "server", "search", "delete", "clear", "info",
     "warning", "error", "check", "close", "chevron-down", "chevron-right", "plus", "edit",
-    "microphone", "quit", "window", "refresh", "download", "cancel", "user", "globe", "sliders",
+    "microphone", "quit", "window", "refresh", "download", "cancel", "user", "sliders",
 ]  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def test_they_are_of_one_family(name: str) -> None:
     assert root.get("stroke") == "currentColor"
     assert root.get("fill") == "none"
     assert (root.get("stroke-linecap"), root.get("stroke-linejoin")) == ("round", "round")
-    assert root.get("stroke-width") == ("2.5" if name == "more" else "1.75")
+    assert root.get("stroke-width") == "1.75"
     assert not [e for e in root.iter() if {"fill", "stroke"} & set(e.keys()) and e is not root]
 
 
