@@ -22,6 +22,7 @@ from app.engine.build import session_config
 from app.engine.events import (
     DecoderState,
     Heard,
+    Notice,
     PauseChanged,
     Progress,
     SentenceDecoded,
@@ -80,11 +81,11 @@ class Player:
     def speak(self, text: str) -> bool:
         """Speak ``text`` now, in the place of what is spoken; false if there is nothing to say in it."""
         if len(text) > MAX_TEXT_CHARS:
-            self._host.notify(Severity.WARNING, f"The text is cut after {MAX_TEXT_CHARS:,} characters.")
+            self._tell(Severity.WARNING, "The text is cut after {0} characters.", f"{MAX_TEXT_CHARS:,}")
             text = text[:MAX_TEXT_CHARS]
         pieces = utterances(clean(text))
         if not pieces:
-            self._host.notify(Severity.INFO, NOTHING_TO_SAY)
+            self._tell(Severity.INFO, NOTHING_TO_SAY)
             return False
         self.stop()
         engine = self._host.engine
@@ -167,9 +168,10 @@ class Player:
         if entry is None:
             return
         if engine is None:
-            broken = self._host.decoder.is_broken
-            why = self._host.decoder.detail if broken else "Still preparing: try again in a moment."
-            self._host.notify(Severity.WARNING, why)
+            if self._host.decoder.is_broken:
+                self._host.notify(Severity.WARNING, self._host.decoder.detail)
+            else:
+                self._tell(Severity.INFO, "Still preparing: try again in a moment.")
             return
         try:
             sound = self._history.open(entry_id)
@@ -182,6 +184,9 @@ class Player:
         self.seek(0.0)
 
     # -- inside -----------------------------------------------------------------------------------------
+
+    def _tell(self, severity: Severity, template: str, *values: object) -> None:
+        self._host.tell(Notice.of(severity, template, *values))
 
     def _begin_recording(self, text: str) -> Recording | None:
         """Return what keeps the sound; where no history can be kept, it is kept for now only."""
@@ -205,8 +210,8 @@ class Player:
         """
         voice, lacks = fall_back(self._host.voice, None if self._host.is_demo else self._voices)
         if lacks and lacks != self._told_lacking:
-            text = f"The server has no voice {lacks}: its default voice speaks instead."
-            self._host.notify(Severity.WARNING, text)
+            text = "The server has no voice {0}: its default voice speaks instead."
+            self._tell(Severity.WARNING, text, lacks)
         self._told_lacking = lacks
         how = session_config(replace(self._host.effective, voice=voice))
         return replace(how, split_granularity=SENTENCE_BY_SENTENCE)
@@ -216,7 +221,7 @@ class Player:
         match event:
             case EngineReplaced(None):
                 if self._state.is_speaking and self._waits is None:
-                    self._host.notify(Severity.INFO, STOPPED_BY_SETTINGS)
+                    self._tell(Severity.INFO, STOPPED_BY_SETTINGS)
                 if playing is not None:
                     playing.engine_is_gone()
                 if self._host.decoder.is_broken:

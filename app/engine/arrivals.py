@@ -87,7 +87,7 @@ class Arrivals:
             case wire.ServerSaid() if event.message.startswith(_IDLE):
                 log.info("the server dropped the idle link: %s", event.message)
             case wire.ServerSaid():
-                self._tell(Notice(Severity.INFO, f"the server said: {event.message}"))
+                self._tell(Notice.of(Severity.INFO, "the server said: {0}", event.message))
             case Anomaly():
                 self._on_anomaly(event)
             case _:
@@ -152,8 +152,8 @@ class Arrivals:
         level = logging.WARNING if is_news else logging.DEBUG
         log.log(level, "%s (%d): %s", anomaly.kind.value, anomaly.count, anomaly.detail)
         if is_news:
-            text = f"the server's stream is damaged: {anomaly.kind.value} ({anomaly.detail})"
-            self._tell(Notice(Severity.WARNING, text))
+            text = "the server's stream is damaged: {0} ({1})"
+            self._tell(Notice.of(Severity.WARNING, text, anomaly.kind.value, anomaly.detail))
 
 
 class _ToRate:

@@ -98,12 +98,12 @@ class Decoding:
                 utterance.conclude(Outcome.FAILED, f"the decoder failed: {fact.error}")
                 self._on_failure(utterance)
             case facts.SinkFailed():
-                self._tell(Notice(Severity.ERROR, f"the recording stopped: {fact.error}"))
+                self._tell(Notice.of(Severity.ERROR, "the recording stopped: {0}", fact.error))
             case facts.PcmRepaired():
-                what = f"{fact.not_finite} samples were no numbers, {fact.clipped} beyond full scale"
-                self._tell(Notice(Severity.WARNING, f"the decoder's sound was mended: {what}"))
+                text = "the decoder's sound was mended: {0} samples were no numbers, {1} beyond full scale"
+                self._tell(Notice.of(Severity.WARNING, text, fact.not_finite, fact.clipped))
             case facts.SamplesMissing():
-                self._tell(Notice(Severity.WARNING, f"the decoder left out {fact.samples} samples"))
+                self._tell(Notice.of(Severity.WARNING, "the decoder left out {0} samples", fact.samples))
 
     def _on_unit(self, utterance: Utterance, fact: facts.UnitBegins) -> None:
         text = fact.text or utterance.text
@@ -118,13 +118,12 @@ class Decoding:
         detail = f"loaded in {fact.load_s:.1f} s, warm in {fact.warm_up_s:.1f} s, RTF {fact.rtf:.2f}"
         self._tell(DecoderState(True, detail, fact.rtf))
         if (missing := self._missing) is not None:
-            text = (
-                f"{missing.wanted} was asked for and is not there: {missing.used} decodes, RTF {fact.rtf:.2f}"
-            )
-            self._tell(Notice(Severity.WARNING, text))
+            text = "{0} was asked for and is not there: {1} decodes, RTF {2}"
+            used = missing.wanted, missing.used, f"{fact.rtf:.2f}"
+            self._tell(Notice.of(Severity.WARNING, text, *used))
         if fact.rtf > 1:
-            text = f"this machine decodes slower than real time (RTF {fact.rtf:.2f}): speech starts later"
-            self._tell(Notice(Severity.WARNING, text))
+            text = "this machine decodes slower than real time (RTF {0}): speech starts later"
+            self._tell(Notice.of(Severity.WARNING, text, f"{fact.rtf:.2f}"))
         self._settle(None)
 
     def _settle(self, error: Exception | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from app.audio.output import OutputInfo
@@ -26,6 +26,15 @@ class Notice:
 
     severity: Severity
     text: str
+    template: str = field(default="", compare=False)
+    """The text with places for ``values``, ``{0}`` and so on, for who speaks another language; may be empty."""
+    values: tuple[str, ...] = field(default=(), compare=False)
+
+    @classmethod
+    def of(cls, severity: Severity, template: str, *values: object) -> Notice:
+        """Make a notice of a ``template`` and what belongs into its places."""
+        shown = tuple(str(value) for value in values)
+        return cls(severity, template.format(*shown), template, shown)
 
 
 @dataclass(frozen=True)

@@ -165,8 +165,8 @@ class Keeping:
         self._on_failure(refused)
         if self._told_refused is not refused:
             self._told_refused = refused
-            text = self._detail if refused else f"{self._detail}; trying again"
-            self._tell(Notice(Severity.WARNING, text))
+            text = "{0}" if refused else "{0}; trying again"
+            self._tell(Notice.of(Severity.WARNING, text, self._detail))
 
     def _tell_waiting(self, wait_s: float) -> None:
         if self._policy.is_asleep:

@@ -15,6 +15,7 @@ from app.errors import NearfieldError
 from app.gui.actions import THEMES
 from app.gui.bridge import Bridge, ShownPlayer
 from app.gui.main_window import MainWindow
+from app.gui.notice_words import in_words
 from app.gui.tasks import Tasks
 
 
@@ -118,7 +119,7 @@ class Intents(QObject):
             self._window.notices.add(Severity.INFO, self.tr("The report is in the clipboard."))
 
     def _on_notice(self, notice: Notice) -> None:
-        self._window.notices.add(notice.severity, notice.text)
+        self._window.notices.add(notice.severity, in_words(notice))
 
     def _on_output(self, event: OutputChanged) -> None:
         if event.info is not None and self._sound_was_lost:

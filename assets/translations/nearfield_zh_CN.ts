@@ -1226,6 +1226,69 @@ Write or paste a text of your own here, and press Ctrl+Enter to hear it. The sen
     </message>
 </context>
 <context>
+    <name>Notice</name>
+    <message>
+        <source>The text is cut after {0} characters.</source>
+        <translation>文本过长，仅朗读前 {0} 个字符。</translation>
+    </message>
+    <message>
+        <source>There is nothing to say in this text.</source>
+        <translation>这段文本里没有可朗读的内容。</translation>
+    </message>
+    <message>
+        <source>The settings were changed: what was spoken is stopped.</source>
+        <translation>设置已更改，当前朗读已停止。</translation>
+    </message>
+    <message>
+        <source>Still preparing: try again in a moment.</source>
+        <translation>仍在准备，请稍后再试。</translation>
+    </message>
+    <message>
+        <source>The server has no voice {0}: its default voice speaks instead.</source>
+        <translation>服务器没有音色“{0}”，改用其默认音色。</translation>
+    </message>
+    <message>
+        <source>{0}; trying again</source>
+        <translation>{0}；正在重试</translation>
+    </message>
+    <message>
+        <source>{0}</source>
+        <translation>{0}</translation>
+    </message>
+    <message>
+        <source>the server said: {0}</source>
+        <translation>服务器消息：{0}</translation>
+    </message>
+    <message>
+        <source>the server&apos;s stream is damaged: {0} ({1})</source>
+        <translation>服务器的数据流已损坏：{0}（{1}）</translation>
+    </message>
+    <message>
+        <source>the recording stopped: {0}</source>
+        <translation>录音已中止：{0}</translation>
+    </message>
+    <message>
+        <source>the decoder&apos;s sound was mended: {0} samples were no numbers, {1} beyond full scale</source>
+        <translation>已修正解码器的声音：{0} 个采样不是有效数值，{1} 个超出满幅</translation>
+    </message>
+    <message>
+        <source>the decoder left out {0} samples</source>
+        <translation>解码器少输出了 {0} 个采样</translation>
+    </message>
+    <message>
+        <source>{0} was asked for and is not there: {1} decodes, RTF {2}</source>
+        <translation>找不到指定的设备 {0}，改用 {1} 解码，实时率 {2}</translation>
+    </message>
+    <message>
+        <source>this machine decodes slower than real time (RTF {0}): speech starts later</source>
+        <translation>本机解码慢于实时（实时率 {0}），开始播放会较晚</translation>
+    </message>
+    <message>
+        <source>{0} is a dummy sink: nobody hears anything</source>
+        <translation>{0} 是虚拟输出设备，不会有声音</translation>
+    </message>
+</context>
+<context>
     <name>OpenText</name>
     <message>
         <source>Open a text</source>
