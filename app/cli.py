@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import io
-import logging
+import json
 import os
+import platform
 import sys
 import threading
 from collections.abc import Sequence
@@ -19,7 +21,8 @@ from typing import Any, NoReturn
 
 from app import config as configuration
 from app.config import Config
-from app.errors import NearfieldError
+from app.errors import ConfigError, NearfieldError, Unreachable
+from app.headless.service_logs import set_up_logs
 
 _FLAG_KEYS = {
     "server": "server.url",
@@ -59,6 +62,7 @@ def entry() -> NoReturn:
     A daemon thread that is still inside a library (importing torch, reading standard input) cannot be
     ended, and the interpreter's clean-up would abort around it: then the process ends without that.
     """
+    _stand_in_for_missing_streams()
     try:
         code: Any = main()
     except SystemExit as end:
@@ -71,20 +75,25 @@ def entry() -> NoReturn:
     sys.exit(code)
 
 
+def _stand_in_for_missing_streams() -> None:
+    """Give a program that was started without a terminal, as on Windows, streams that take everything."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0 well, 1 not well, 2 unusable, 130 interrupted."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a character gets its number, not a traceback.
             stream.reconfigure(errors="backslashreplace")
-    parser = _parser()
-    options = _parse(parser, arguments)
-    logging.basicConfig(
-        level=[logging.ERROR, logging.INFO, logging.DEBUG][min(options.verbose, 2)],
-        format="%(asctime)s %(name)s: %(message)s",
-    )
     try:
-        command = options.run
+        parser = _parser()
+        options = _parse(parser, arguments)
+        set_up_logs(options.verbose)
+        command = _show_version if options.version else options.run
         return int(command(options))
     except KeyboardInterrupt:
         return 130
@@ -99,7 +108,9 @@ def _fail(error: Exception) -> int:
     from decoder.errors import DecoderError
 
     if isinstance(error, NearfieldError | DecoderError):
-        print(f"nearfield: {error}", file=sys.stderr)
+        # To whoever has no server: there is something to hear all the same.
+        hint = "; start the demo with --demo" if isinstance(error, Unreachable) else ""
+        print(f"nearfield: {error}{hint}", file=sys.stderr)
         return getattr(error, "exit_code", 1)
     raise error
 
@@ -116,20 +127,35 @@ def _parser() -> _Parser:
     parser = _Parser(
         prog="nearfield",
         description="Speech that is decoded where the listener is.",
-        epilog="Start with: nearfield say --demo 'Hello from the edge'",
+        epilog="Without a command it opens the window. From a terminal:"
+        " nearfield say --demo 'Hello from the edge'",
     )
-    parser.add_argument("--version", action="version", version=f"nearfield {version('nearfield')}")
+    parser.add_argument(
+        "--version", action="store_true", help="print the version; --json: and what it runs on"
+    )
+    parser.add_argument(
+        "--self-test", action="store_true", help="try everything that this program is made of, and end"
+    )
     parser.add_argument(
         "--no-gui", action="store_true", help="kiosk: speak the lines of standard input, recover by itself"
     )
+    parser.add_argument(
+        "--speak", default="", metavar="TEXT", help="speak TEXT in the window, which is opened if none is"
+    )
+    parser.add_argument(
+        "--profile-startup", action="store_true", help="print what the start of the window took, and end"
+    )
     _add_common(parser)
-    parser.set_defaults(run=_run_kiosk, parser=parser, verbose=0)
+    parser.set_defaults(run=_run_without_command, parser=parser, verbose=0)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
     for name, add, help_text in (
         ("say", _add_say, "speak a sentence, or what comes through a pipe"),
         ("fetch", _add_fetch, "download a checkpoint's decoder from a Hugging Face repository"),
         ("devices", _add_devices, "list the sound devices"),
         ("bench", _add_bench, "measure the decoder on this machine"),
+        ("doctor", _add_doctor, "look at sound, server, decoder and settings, and say what to do"),
+        ("mcp", _add_mcp, "speak for an assistant, which uses tools over standard input and output"),
+        ("speechd", _add_speechd, "speak for speech-dispatcher, which starts this as an output module"),
     ):
         command = commands.add_parser(
             name, help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}."
@@ -173,7 +199,12 @@ def _adder(parser: argparse.ArgumentParser) -> Any:
 def _add_say(parser: argparse.ArgumentParser) -> None:
     _add_common(parser)
     parser.add_argument(
-        "text", nargs="+", metavar="TEXT", help="what to say; - reads standard input line by line"
+        "text", nargs="*", metavar="TEXT", help="what to say; - reads standard input line by line"
+    )
+    parser.add_argument(
+        "--clipboard",
+        action="store_true",
+        help="say the text of the clipboard, in the window if it is open: for a key of the desktop's",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="write the sound to a WAV file as well"
@@ -217,21 +248,54 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_run_bench)
 
 
+def _add_doctor(parser: argparse.ArgumentParser) -> None:
+    _add_common(parser)
+    add = parser.add_argument
+    add("--tone", action="store_true", help="play a tone that whoever is there can hear")
+    add("--speak", action="store_true", help="have the server speak a few words, to take the time")
+    add("--report", type=Path, metavar="FILE", help="write what was found, without secrets, to send it on")
+    parser.set_defaults(run=_run_doctor)
+
+
+def _add_mcp(parser: argparse.ArgumentParser) -> None:
+    _add_common(parser)
+    parser.set_defaults(run=_run_mcp)
+
+
+def _add_speechd(parser: argparse.ArgumentParser) -> None:
+    _add_common(parser)
+    parser.add_argument(
+        "module_file", nargs="?", type=Path, metavar="FILE", help="the module's own settings; may be absent"
+    )
+    parser.set_defaults(run=_run_speechd)
+
+
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
     return int(text)
 
 
+def _is_plain(options: argparse.Namespace) -> bool:
+    """Whether nothing was asked of ``say`` that only it can do, so that an open window may do it instead."""
+    given = vars(options)
+    asked = [name for name in (*_FLAG_KEYS, "demo", "json") if name in given]
+    return not asked and options.output is None and not options.no_play
+
+
 def _config(options: argparse.Namespace) -> Config:
+    return configuration.load(vars(options).get("config"), flags=_flags(options))
+
+
+def _flags(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what was given for keys of the configuration; ``None`` for what was not."""
     given = vars(options)
     overridden = [f"--{name.replace('_', '-')}" for name in _OF_THE_SERVER if name in given]
     if given.get("demo") and overridden:
         options.parser.error(
             f"--demo has its own server, voice and decoder: leave out {', '.join(overridden)}"
         )
-    flags = {key: given.get(name) for name, key in _FLAG_KEYS.items()}
-    return configuration.load(given.get("config"), flags=flags)
+    return {key: given.get(name) for name, key in _FLAG_KEYS.items()}
 
 
 def _display(options: argparse.Namespace) -> Any:
@@ -251,15 +315,27 @@ def _run_say(options: argparse.Namespace) -> int:
     from app.headless.speaking import NOTHING_TO_SAY
     from app.text import clean, is_speakable
 
+    if options.clipboard and options.text:
+        options.parser.error("say either TEXT or --clipboard")
+    if not options.text and not options.clipboard:
+        options.parser.error("the following arguments are required: TEXT, or --clipboard")
     text = " ".join(options.text)
+    if options.clipboard:
+        _require_window()
+        from app.gui.run import clipboard_text, hand_over_clipboard
+
+        if _is_plain(options) and hand_over_clipboard(getattr(options, "config", None)):
+            return 0
+        text = clipboard_text()
     if options.output == Path("-"):
         options.parser.error("--output writes a WAV file and needs its name")
     display = _display(options)
-    if text != "-" and not is_speakable(clean(text)):
+    is_piped = text == "-" and not options.clipboard
+    if not is_piped and not is_speakable(clean(text)):
         display.say(NOTHING_TO_SAY)
         return 0
     request = SayRequest(
-        texts=(lambda: lines_of(sys.stdin)) if text == "-" else (lambda: one(text)),
+        texts=(lambda: lines_of(sys.stdin)) if is_piped else (lambda: one(text)),
         output=options.output,
         demo=getattr(options, "demo", False),
         play=not options.no_play,
@@ -267,12 +343,65 @@ def _run_say(options: argparse.Namespace) -> int:
     return run(_config(options), request, display)
 
 
+def _run_without_command(options: argparse.Namespace) -> int:
+    if options.self_test:
+        return _run_self_test(options)
+    return _run_kiosk(options) if options.no_gui else _run_window(options)
+
+
+def _show_version(options: argparse.Namespace) -> int:
+    if not getattr(options, "json", False):
+        print(f"nearfield {version('nearfield')}")
+        return 0
+    about = {
+        "name": "nearfield",
+        "version": version("nearfield"),
+        "python": platform.python_version(),
+        "system": sys.platform,
+        "machine": platform.machine(),
+        "frozen": bool(getattr(sys, "frozen", False)),
+    }
+    print(json.dumps(about))
+    return 0
+
+
+def _run_self_test(options: argparse.Namespace) -> int:
+    from app.gui.startup import PACKAGES, why_qt_does_not_load
+    from app.headless.self_test import run
+
+    has_window = all(importlib.util.find_spec(name) is not None for name in PACKAGES)
+    return run(
+        as_json=getattr(options, "json", False), why_no_qt=why_qt_does_not_load if has_window else None
+    )
+
+
 def _run_kiosk(options: argparse.Namespace) -> int:
-    if not options.no_gui:
-        options.parser.error("choose a command (say, fetch, devices, bench) or --no-gui")
     from app.headless.run import run
 
-    return run(_config(options), _display(options), demo=getattr(options, "demo", False))
+    return run(
+        _config(options),
+        _display(options),
+        demo=getattr(options, "demo", False),
+        reload=lambda: _config(options),
+    )
+
+
+def _run_window(options: argparse.Namespace) -> int:
+    _require_window()
+    from app.gui.run import WindowOptions, run
+
+    asked = WindowOptions(
+        verbose=options.verbose, profile_startup=options.profile_startup, speak=options.speak
+    )
+    return run(getattr(options, "config", None), _flags(options), getattr(options, "demo", False), asked)
+
+
+def _require_window() -> None:
+    """Raise ConfigError with the next step where no window can be opened, before Qt would end the process."""
+    from app.gui.startup import why_no_window, why_qt_does_not_load
+
+    if reason := why_no_window(os.environ) or why_qt_does_not_load():
+        raise ConfigError(reason)
 
 
 def _run_fetch(options: argparse.Namespace) -> int:
@@ -290,6 +419,25 @@ def _run_devices(options: argparse.Namespace) -> int:
     if not devices:
         print("there is no sound device", file=sys.stderr)
     return 0 if devices else 1
+
+
+def _run_mcp(options: argparse.Namespace) -> int:
+    from app.headless.mcp.run import run
+
+    return run(_config(options), is_demo=getattr(options, "demo", False))
+
+
+def _run_speechd(options: argparse.Namespace) -> int:
+    from app.headless.speechd.run import Asked, run
+
+    return run(
+        Asked(
+            module_file=options.module_file,
+            config_file=getattr(options, "config", None),
+            flags=_flags(options),
+            is_demo=getattr(options, "demo", False),
+        )
+    )
 
 
 def _run_bench(options: argparse.Namespace) -> int:
@@ -314,6 +462,23 @@ def _run_bench(options: argparse.Namespace) -> int:
         plot=options.plot,
     )
     return run(asked, Console(), Console(stderr=True))
+
+
+def _run_doctor(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from app.headless.doctor.run import DoctorOptions, run
+    from app.headless.doctor.settings import Asked
+
+    given = DoctorOptions(
+        asked=Asked(getattr(options, "config", None), _flags(options)),
+        demo=getattr(options, "demo", False),
+        tone=options.tone,
+        speak=options.speak,
+        as_json=getattr(options, "json", False),
+        report=options.report,
+    )
+    return run(given, Console(), Console(stderr=True))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
     │   └── Refused          it answered no: key, address, certificate; trying again does not help
     ├── OutputError          a sound device cannot be opened or used
     ├── RecordingError       a sound file cannot be written or read
+    ├── ReportError          a report cannot be written
     ├── DocumentError        a text file cannot be opened
     │   ├── NotText          it is something else
     │   └── TooLong          it is no text that anybody reads aloud in one go
@@ -55,6 +56,12 @@ class OutputError(NearfieldError):
 
 class RecordingError(NearfieldError):
     """A sound file that cannot be written or read; the text names the path and the reason."""
+
+    exit_code = 2
+
+
+class ReportError(NearfieldError):
+    """The doctor's report cannot be written; the text names the path and the reason."""
 
     exit_code = 2
 

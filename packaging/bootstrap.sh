@@ -28,6 +28,8 @@ for argument in "$@"; do
             libraries+=("${window_libraries[@]}")
             # A private sound server for the tests that play through a real PortAudio stream.
             libraries+=(pulseaudio pulseaudio-utils libasound2-plugins)
+            # What a screen reader talks to, for the tests of the output module.
+            libraries+=(speech-dispatcher)
             ;;
         *)
             echo "bootstrap: unknown option $argument; known: --gui --test" >&2

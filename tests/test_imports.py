@@ -8,6 +8,8 @@ import sys
 import pytest
 
 QT = ("PySide6", "qasync")
+LATER = ("torch", "sounddevice", "soundfile", "httpx", "keyring", "huggingface_hub", "piper", "onnxruntime")
+"""What takes long to load and no window needs to be seen."""
 
 
 def outcome(code: str, forbidden: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
@@ -35,6 +37,20 @@ def test_headless_loads_no_window_and_needs_no_display() -> None:
     """D7: nor torch or PortAudio before they are needed (E5, A19)."""
     code = "import app.headless.run, app.headless.say, app.headless.fetching, app.engine.build"
     assert_runs(code, (*QT, "torch", "sounddevice"))
+
+
+def test_the_window_is_seen_without_what_takes_long_to_load() -> None:
+    """E5: torch is not imported before the window is shown; nor is anything else that can wait."""
+    assert_runs("import app.gui.run, app.gui.behind", LATER)
+
+
+def test_behind_the_window_there_is_no_qt() -> None:
+    code = (
+        "import importlib, pkgutil, app.desktop\n"
+        "for module in pkgutil.walk_packages(app.desktop.__path__, 'app.desktop.'):\n"
+        "    importlib.import_module(module.name)\n"
+    )
+    assert_runs(code, (*LATER, *QT))
 
 
 def test_the_wire_loads_no_torch() -> None:

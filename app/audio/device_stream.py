@@ -19,6 +19,7 @@ from app.audio.resample import ResamplingSource
 _T = TypeVar("_T")
 
 _CLOSE_WITHIN_S = 1.5
+_DROP_WITHIN_S = 1.0
 _LOOK_AGAIN_S = 0.005
 # A DAC further away than this is a host API that does not know; zero is one that does not say.
 _MOST_AHEAD_S = 2.0
@@ -75,6 +76,8 @@ class DeviceStream:
         # Who releases the stream: never taken by the callback.
         self._fate = threading.Lock()
         self._stream: Any = None
+        # Who calls PortAudio with the stream once it runs: one after the other.
+        self._handling = threading.Lock()
         self._abandoned = False
         self._closed = False
 
@@ -118,6 +121,19 @@ class DeviceStream:
         except BaseException:
             self.close()
             raise
+
+    def drop(self) -> None:
+        """Throw away what the device was given and has not played, within a few milliseconds, and go on.
+
+        Raises what sounddevice raises if the device does not start again: it then asks no more.
+        """
+        with self._fate:
+            if self._closed or self._stream is None:
+                return
+        with contextlib.suppress(StuckError):
+            self._library.call(
+                _DROP_WITHIN_S, f'emptying the sound device "{self._setting.name}"', self._restart
+            )
 
     def close(self) -> None:
         """Stop within 1.5 s, without waiting for what is buffered; a stream that hangs is left behind."""
@@ -168,11 +184,18 @@ class DeviceStream:
         if abandoned:
             self._release()
 
+    def _restart(self) -> None:
+        with self._handling:
+            if not self._closed:
+                self._stream.abort()
+                self._stream.start()
+
     def _release(self) -> None:
         try:
-            # Not stop(), which waits until all that is buffered was heard.
-            self._stream.abort(ignore_errors=True)
-            self._stream.close(ignore_errors=True)
+            with self._handling:
+                # Not stop(), which waits until all that is buffered was heard.
+                self._stream.abort(ignore_errors=True)
+                self._stream.close(ignore_errors=True)
         finally:
             self._library.give_back()
 

@@ -136,6 +136,17 @@ class OutputKeeper:
         if not self._closing:
             await self._finish(self._use(DeviceChoice.parse(device)))
 
+    async def drop(self) -> None:
+        """Have what was handed to the device and not heard yet thrown away. Never fails."""
+        output = self._output
+        if output is None or self._closing:
+            return
+        try:
+            await self._off_loop(output.drop)
+        except Exception as error:
+            # It asks for nothing any more, which is noticed as with any device that was lost.
+            _log.warning("the sound device did not go on after it was emptied: %s", error)
+
     async def between_utterances(self) -> None:
         """Follow the system's default device, if that changed; call once the last sample was heard."""
         if not self._closing:

@@ -84,6 +84,9 @@ class NullOutput:
         """Always 0: nothing is served too late here."""
         return 0
 
+    def drop(self) -> None:
+        """Nothing is held here."""
+
     def close(self) -> None:
         """Ask the source no more."""
         self._closing.set()

@@ -90,6 +90,10 @@ class Output(Protocol):
         """How often the device said that it was served too late."""
         ...
 
+    def drop(self) -> None:
+        """Throw away what the device was given and has not played yet, and go on asking. May block."""
+        ...
+
     def close(self) -> None:
         """Stop and release the device, within two seconds, whatever state it is in; repeatable."""
         ...

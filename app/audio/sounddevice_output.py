@@ -97,6 +97,15 @@ def open_output(
     raise OpenError(f'the sound device "{name}" cannot be opened ({reason})', "choose another device")
 
 
+def portaudio_version() -> str:
+    """Return PortAudio's version in words; takes up to five seconds: not for an event loop.
+
+    Raises OpenError if PortAudio is missing or does not answer.
+    """
+    found = _library.call(_LIST_WITHIN_S, "starting PortAudio", lambda: _imported().get_portaudio_version())
+    return str(found[1])
+
+
 class _Library:
     """PortAudio as this process has it: one list of devices, and a count of open streams."""
 

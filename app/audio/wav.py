@@ -20,7 +20,7 @@ _MOST_DATA_BYTES = (0xFFFFFFFF - (_HEADER_BYTES - 8)) // 2 * 2
 
 
 def int16_bytes(pcm: NDArray[np.float32]) -> bytes:
-    """Return ``float32 [samples]`` as little-endian int16: ±1 is full scale, beyond is cut, NaN is silence."""
+    """Return ``float32 [samples]`` as little-endian int16; beyond ±1 is cut, NaN is silence."""
     pcm = np.nan_to_num(np.asarray(pcm, np.float32), nan=0.0, posinf=2.0, neginf=-2.0)
     # Readers divide by 32768: the same factor here, so that what is read equals what was written.
     data: bytes = np.clip(np.rint(pcm * 32768.0), -32768, 32767).astype("<i2").tobytes()

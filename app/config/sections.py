@@ -170,7 +170,7 @@ class KioskConfig:
     wyoming_port: Port = 10200
     """0 takes one that is free."""
     wyoming_allow_network: bool = False
-    """Listen at an address that others reach: the protocol knows no password, so everybody there may speak."""
+    """Listen where others reach it: the protocol knows no password, so everybody there may speak."""
     zeroconf: bool = False
     """Tell the local network about the Wyoming server, so that Home Assistant finds it."""
     watch_folder: str = ""

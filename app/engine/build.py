@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from app.audio.devices import DeviceChoice
 from app.audio.keeper import OutputEvent, OutputKeeper, OutputLost, OutputMissing, OutputOpened
@@ -33,9 +33,12 @@ from decoder.wire.rules import config_fault
 if TYPE_CHECKING:
     from decoder.streaming import LoadedDecoder
 
+    Weights = SharedDecoder[LoadedDecoder]
+else:
+    Weights = SharedDecoder
+"""Decoder weights for several engines; made empty, filled by the first of them."""
+
 _OpenDecoder = Callable[[Callable[[DecodeFact], None]], Decoder]
-Weights: TypeAlias = "SharedDecoder[LoadedDecoder]"
-"""Decoder weights for several engines."""
 
 
 def build(
@@ -52,9 +55,7 @@ def build(
         CheckpointError: the checkpoint that was asked for is not there.
 
     """
-    spec, open_decoder = _decoder(
-        config, SharedDecoder() if weights is None else weights, gives_way=not audible
-    )
+    spec, open_decoder = _decoder(config, Weights() if weights is None else weights, gives_way=not audible)
     address = server_address(
         config.server.url,
         config.server.api_key,
@@ -173,8 +174,8 @@ def output_events(event: OutputEvent, audible: bool) -> list[EngineEvent]:
             if event.info.note:
                 events.append(Notice(Severity.WARNING, event.info.note))
             if audible and not event.info.audible:
-                text = f"{event.info.name} is a dummy sink: nobody hears anything"
-                events.append(Notice(Severity.WARNING, text))
+                text = "{0} is a dummy sink: nobody hears anything"
+                events.append(Notice.of(Severity.WARNING, text, event.info.name))
             return events
         case OutputLost() | OutputMissing():
             notice = Notice(Severity.WARNING, _sentence(event.reason, event.hint))

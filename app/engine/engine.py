@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import math
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
@@ -25,6 +24,7 @@ from app.engine.agenda import Agenda
 from app.engine.arrivals import Arrivals
 from app.engine.decoding import Decoding
 from app.engine.events import EngineEvent, PauseChanged, StageChanged, UtteranceDone
+from app.engine.expiring import Expiring
 from app.engine.giving_way import GivingWay
 from app.engine.hearing import LOOK_S, Hearing
 from app.engine.keeping import Keeping
@@ -51,7 +51,6 @@ __all__ = ["Engine", "Parts", "SoundOutput"]
 log = logging.getLogger("nearfield.engine")
 
 CLOSE_S = 2.0
-EXPIRY_LATE_S = 0.005
 MODE_S = 2.0
 """How long a server without a decoder on this side may take to say that it decodes itself."""
 
@@ -76,7 +75,6 @@ class Engine:
         self._active: list[Utterance] = []
         """Utterances that were begun and are not done, oldest first."""
         self._changed = asyncio.Event()
-        self._expiry: asyncio.TimerHandle | None = None
         self._closing = False
         self._tasks: set[asyncio.Task[None]] = set()
         tell = self._listeners.tell
@@ -96,6 +94,7 @@ class Engine:
             lambda: self._spawn(self._session.cancel()),
             tell,
         )
+        self._expiring = Expiring(self._active, self._waiting, clock, self._giving_way.expire)
         self._session = parts.session(self._take)
         self._keeping = Keeping(self._session, session_config, tell, clock)
         self._hearing = Hearing(self._active, clock, tell, self._finish, lambda: self._output.underflows)
@@ -145,6 +144,14 @@ class Engine:
         is not asked again; :meth:`try_now` and any text end both.
         """
         self._spawn(self._keeping.run())
+
+    def empty_output(self) -> None:
+        """Have what the device was given and has not played thrown away, whatever of it was not stopped.
+
+        After a stop the sound then ends within a few milliseconds, and without its fade; else it ends, faded,
+        only once the device has played what it has: up to its latency later.
+        """
+        self._spawn(self._output.drop())
 
     def try_now(self) -> None:
         """Have the wait for the next try to connect ended at once."""
@@ -204,9 +211,9 @@ class Engine:
         utterance = Utterance(
             number=self._count,
             text=text,
-            meter=Meter(now_s, self._source.rate_hz),
+            meter=Meter(now_s - order.age_s, self._source.rate_hz),
             sinks=sinks if part is None else (part, *sinks),
-            requested_s=now_s,
+            requested_s=now_s - order.age_s,
             finished=asyncio.get_running_loop().create_future(),
             tell=self._listeners.tell,
             how=how or self._session_config,
@@ -218,7 +225,7 @@ class Engine:
         self._listeners.tell(StageChanged(utterance.number, text, Stage.QUEUED, order.group))
         self._giving_way.make_way(utterance.place)
         self._changed.set()
-        self._watch_expiry()
+        self._expiring.watch()
         if self._closing:
             self._stop_all()
         return utterance.finished
@@ -302,8 +309,7 @@ class Engine:
     async def aclose(self) -> None:
         """Stop everything, tell the server, release the device; within a few seconds."""
         self._closing = True
-        if self._expiry is not None:
-            self._expiry.cancel()
+        self._expiring.close()
         self._keeping.stop()
         await self.cancel()
         self._decoding.close()
@@ -343,22 +349,6 @@ class Engine:
             if len(self._active) < 2 and (utterance := self._waiting.next(self._clock())) is not None:
                 return utterance
             await self._changed.wait()
-
-    def _watch_expiry(self) -> None:
-        """Have what has not begun to be heard in time end then."""
-        if self._expiry is not None:
-            self._expiry.cancel()
-            self._expiry = None
-        begun_s = [u.place.expires_s for u in self._active if not u.is_heard]
-        due_s = min([*begun_s, self._waiting.next_expiry_s])
-        if due_s < math.inf and not self._closing:
-            # A little late rather than a little early, and then once more.
-            wait_s = max(0.0, due_s - self._clock()) + EXPIRY_LATE_S
-            self._expiry = asyncio.get_running_loop().call_later(wait_s, self._expire)
-
-    def _expire(self) -> None:
-        self._giving_way.expire(self._clock())
-        self._watch_expiry()
 
     # -- ending -----------------------------------------------------------------------------------------
 

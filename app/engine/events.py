@@ -27,7 +27,7 @@ class Notice:
     severity: Severity
     text: str
     template: str = field(default="", compare=False)
-    """The text with places for ``values``, ``{0}`` and so on, for who speaks another language; may be empty."""
+    """The text with places for ``values``, ``{0}`` and so on, for another language; may be empty."""
     values: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod

@@ -127,6 +127,13 @@ class Host:
         """Make the first engine; whatever stands in its way is told, never raised."""
         await self._become()
 
+    async def try_now(self) -> None:
+        """Try to reach the server at once; an engine that could not be made is tried again."""
+        if self._engine is not None:
+            self._engine.try_now()
+        else:
+            await self._become()
+
     async def apply(self, config: Config, is_demo: bool) -> None:
         """Use ``config`` from now on; what is spoken is stopped only where another engine is needed."""
         self.want(Wanted(config, is_demo))
@@ -167,7 +174,7 @@ class Host:
     async def _become(self) -> None:
         async with self._changing:
             wanted, current = self._wanted, self._current
-            if self._is_closed or wanted == current:
+            if self._is_closed or (wanted == current and self._engine is not None):
                 return
             if current is None or self._engine is None or wanted.needs_new_engine(current):
                 await self._leave()
@@ -198,7 +205,7 @@ class Host:
             self.tell(EngineReplaced(self._engine))
 
     def _fail(self, reason: str) -> None:
-        self.tell(DecoderState(False, reason))
+        self.tell(DecoderState(False, reason, is_broken=True))
         self.tell(LinkStatus(LinkState.OFFLINE, Mode.UNKNOWN, reason))
         self.notify(Severity.ERROR, reason)
         self.tell(EngineReplaced(None, reason))

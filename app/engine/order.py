@@ -32,3 +32,5 @@ class Order:
     interrupt: Interrupt = Interrupt.NO
     ttl_s: float = math.inf
     """What has not begun to be heard within this time is dropped."""
+    age_s: float = 0.0
+    """How long ago it was asked for, if somebody kept it until now: what is old waits for no server."""

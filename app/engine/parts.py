@@ -30,6 +30,10 @@ class SoundOutput(Protocol):
         """Go on at another device, named as in the configuration; whether that went well is told."""
         ...
 
+    async def drop(self) -> None:
+        """Throw away what the device was given and has not played yet."""
+        ...
+
     async def between_utterances(self) -> None:
         """Follow a changed default device; called while nothing is played."""
         ...

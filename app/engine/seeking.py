@@ -45,19 +45,25 @@ class Seeking:
         """Have ``reading`` heard from ``to_samples`` of its sound on; what is not there cannot be reached.
 
         Every active utterance is of this reading. What of it is still to come follows without a seam.
+        That it is heard from there is told at once, and so is that nothing is replayed for it.
+
+        Raises:
+            RecordingError: its sound cannot be read; what was heard goes on.
+
         """
         to = max(0, min(to_samples, reading.sound.samples))
         live = self._live_tracks()
         front: list[Track] = []
-        self._replaying = None
         if not live or to < _position(*live[0]):
             replay = self._replay(reading, to, live)
             self._replaying = _Replaying(reading, replay, to)
             front = [replay]
         else:
+            self._replaying = None
             for part_starts, track in live:
                 track.skip_to_samples = max(track.skip_to_samples, to - part_starts)
         self._source.rearrange([*front, *(track for _, track in live)])
+        self._tell(Heard(reading.number, to, is_over=self._replaying is None))
 
     def forget(self) -> None:
         """Nothing is replayed any more."""

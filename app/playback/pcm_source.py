@@ -82,7 +82,7 @@ class PcmSource:
             self._playlist.tracks.append(track)
 
     def drop(self, dropped: Container[Track]) -> None:
-        """Have ``dropped`` heard no more: what is heard of them fades out, what is heard of others goes on."""
+        """Have ``dropped`` heard no more: what is heard of them fades out, other sound goes on."""
         tracks = tuple(self._playlist.tracks)
         if tracks and tracks[0] in dropped:
             self.rearrange(track for track in tracks if track not in dropped)

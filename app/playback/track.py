@@ -76,7 +76,7 @@ class Track:
         self.skip_to_samples = 0
         """Where the callback goes on reading, if it has not come so far by itself."""
         self.cut_at_samples: int | None = None
-        """Where the callback ends the sound, if somebody wants it to end early; all before it is in the ring."""
+        """Where the callback ends the sound, if it shall end early; all before that is in the ring."""
 
     @property
     def sound(self) -> Sound:
@@ -131,6 +131,8 @@ class Track:
     def heard_samples(self, now_s: float) -> int:
         """Return how many samples have left the DAC at ``now_s`` (``perf_counter``)."""
         read = self.sound.read_samples
+        if self.finished_dac_s is not None and self.finished_dac_s <= now_s:
+            return read
         return max(0, read - max(0, round((self._read_to_dac_s - now_s) * self.rate_hz)))
 
     def set_aside(self) -> None:

@@ -149,7 +149,7 @@ class VoiceServer:
         try:
             await asyncio.to_thread(import_module, "httpx")
         except ImportError:
-            raise Refused("voice lists need the package httpx: pip install nearfield[gui]") from None
+            raise Refused("voice lists need the package httpx: pip install httpx") from None
         import httpx
 
         proxy = proxy_for(self._address)

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from app.cli import _config, _parse, _parser, main
+from app.cli import _config, _is_plain, _parse, _parser, main
 from app.config import Config
+from app.gui.run import WindowOptions
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +64,10 @@ def test_an_unknown_command_lists_the_known_ones(capsys: pytest.CaptureFixture[s
     assert all(name in text for name in ("sing", "say", "fetch", "devices"))
 
 
-@pytest.mark.parametrize("arguments", [(), ("say",), ("fetch",), ("say", "hi", "--voice")])
+@pytest.mark.parametrize(
+    "arguments",
+    [("say",), ("fetch",), ("say", "hi", "--voice"), ("say", "hi", "--clipboard"), ("say", "--speed")],
+)
 def test_what_is_missing_or_too_much_is_told(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
 ) -> None:
@@ -95,6 +100,66 @@ def test_a_missing_checkpoint_is_one_line_that_names_it(
     assert err.startswith("nearfield: ")
     assert str(tmp_path / "none") in err
     assert "Traceback" not in err
+
+
+# -- the window ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("no_screen")
+@pytest.mark.parametrize("arguments", [[], ["--demo"], ["--profile-startup"], ["say", "--clipboard"]])
+def test_without_a_screen_the_window_is_refused_in_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    if sys.platform.startswith("linux"):
+        assert main(arguments) == 2
+        err = capsys.readouterr().err
+        assert err.startswith("nearfield: ")
+        assert err.count("\n") == 1
+
+
+def test_the_window_gets_what_was_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[tuple[Path | None, dict[str, object], bool, bool]] = []
+
+    def run(path: Path | None, flags: dict[str, object], demo: bool, options: WindowOptions) -> int:
+        asked.append((path, {k: v for k, v in flags.items() if v is not None}, demo, options.profile_startup))
+        return 7
+
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    monkeypatch.setattr("app.gui.run.run", run)
+    path = tmp_path / "not there yet.yaml"
+    assert main(["--config", str(path), "--voice", "vivian"]) == 7
+    assert main(["--demo", "--profile-startup"]) == 7
+    assert asked == [(path, {"voice.name": "vivian"}, False, False), (None, {}, True, True)]
+
+
+def test_the_window_does_not_drop_what_the_demo_brings_itself(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    assert "leave out --server" in refusal(capsys, "--demo", "--server", "ws://h")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_plain"),
+    [
+        (["--clipboard"], True),
+        (["--clipboard", "-v"], True),
+        (["--clipboard", "--voice", "x"], False),
+        (["--clipboard", "-o", "x.wav"], False),
+        (["--clipboard", "--no-play"], False),
+        (["--clipboard", "--demo"], False),
+    ],
+)
+def test_an_open_window_speaks_the_clipboard_unless_more_is_asked(
+    arguments: list[str], is_plain: bool
+) -> None:
+    assert _is_plain(_parse(_parser(), ["say", *arguments])) is is_plain
 
 
 # -- what is understood ------------------------------------------------------------------------------------

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import itertools
 import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.text import MAX_TEXT_CHARS, UTTERANCE_CHARS, clean, is_speakable, utterances
+from app.text import MAX_TEXT_CHARS, UTTERANCE_CHARS, ArrivingText, clean, is_speakable, utterances
 
 FAMILY = "👩\u200d👩\u200d👧\u200d👦"
 ENGLAND = "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
@@ -179,3 +180,80 @@ def test_a_hundred_thousand_characters_take_no_time(unit: str) -> None:
 
 def test_an_utterance_is_short_enough_to_wait_for() -> None:
     assert all(len(p) <= UTTERANCE_CHARS for p in utterances("Some words of a sentence. " * 100))
+
+
+# -- text that arrives in pieces -----------------------------------------------------------------------
+
+
+_MOTLEY = st.lists(
+    st.sampled_from([*'aB1 .!?…。！»)"\u00a0\u202f\n\r\ufeff\u2028\t', "Dr. ", "e.g. ", "Hello. "]),
+    max_size=60,
+).map("".join)
+
+
+def in_pieces(text: str, cuts: list[int], limit_chars: int) -> list[str]:
+    """Hand ``text``, cut at ``cuts``, to a new :class:`ArrivingText` and return all that it hands out."""
+    arriving, edges = ArrivingText(limit_chars), sorted({0, len(text), *(min(c, len(text)) for c in cuts)})
+    parts = [p for start, end in itertools.pairwise(edges) for p in arriving.write(text[start:end])]
+    return parts + arriving.take_rest()
+
+
+@given(text=_MOTLEY, cuts=st.lists(st.integers(0, 120)), limit_chars=st.sampled_from([3, 7, UTTERANCE_CHARS]))
+def test_any_cutting_of_a_text_gives_the_sentences_of_the_whole(
+    text: str, cuts: list[int], limit_chars: int
+) -> None:
+    assert in_pieces(text, cuts, limit_chars) == in_pieces(text, [], limit_chars)
+
+
+@given(text=_MOTLEY, cuts=st.lists(st.integers(0, 120)))
+def test_nothing_that_arrives_in_pieces_is_lost(text: str, cuts: list[int]) -> None:
+    def letters(texts: list[str]) -> str:
+        return "".join("".join(texts).split())
+
+    assert letters(in_pieces(text, cuts, 7)) == letters([clean(text)])
+
+
+def test_the_parts_of_whole_text_are_those_that_utterances_are_made_of() -> None:
+    text = "Dr. Who said “Hi.” Then 3.14 came… « Oui. » 好。再見！ " + "word " * 100 + "end."
+    joined = " ".join(in_pieces(text, list(range(len(text))), UTTERANCE_CHARS))
+    assert utterances(joined) == utterances(text)
+
+
+def test_a_sentence_is_handed_out_with_the_first_character_that_makes_it_certain() -> None:
+    arriving = ArrivingText()
+    assert [arriving.write(c) for c in "Hi. Yes"] == [[], [], [], ["Hi."], [], [], []]
+    assert arriving.rest == "Yes"
+    assert arriving.take_rest() == ["Yes"]
+    assert arriving.rest == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("Hi.", True),
+        ("Hi. ", True),
+        ("Hi", False),
+        ("Dr.", False),
+        ("好。", True),
+        ("", False),
+        ("« Oui.", True),
+    ],
+)
+def test_a_text_that_stops_arriving_may_be_whole(text: str, whole: bool) -> None:
+    arriving = ArrivingText()
+    arriving.write(text[:-1])
+    left = arriving.write(text[-1:])
+    assert (arriving.may_be_whole or bool(left)) is whole
+
+
+def test_a_text_without_any_end_goes_out_in_parts_before_it_is_over() -> None:
+    arriving = ArrivingText(limit_chars=20)
+    assert arriving.write("one two three four five six") == ["one two three four"]
+
+
+@pytest.mark.parametrize("text", ["." * MAX_TEXT_CHARS, "a" * MAX_TEXT_CHARS, "! " * (MAX_TEXT_CHARS // 2)])
+def test_a_long_text_takes_no_minute_even_one_character_at_a_time(text: str) -> None:
+    started_s, arriving = time.process_time(), ArrivingText()
+    for character in text:
+        arriving.write(character)
+    assert time.process_time() - started_s < 10.0

@@ -13,12 +13,13 @@ from typing import TypeVar
 
 from app.config import Config
 from app.desktop.history import History
-from app.desktop.host import Host, HostEvent, Wanted
+from app.desktop.host import VoicelessHost
 from app.desktop.player import Player
 from app.desktop.player_state import Phase, PlayerState
 from app.engine.build import session_config
 from app.engine.engine import Engine, Parts
 from app.engine.events import Notice
+from app.engine.host import Host, HostEvent, Wanted
 from app.playback.chunk_policy import StartBuffer
 from app.playback.decode_worker import DecodeWorker
 from app.playback.decoder import Decoder
@@ -122,7 +123,7 @@ async def desktop_rig(
     async with Emulator(CountingTalker(), scenario) as emulator:
         config = Config()
         config = replace(config, server=replace(config.server, url=emulator.url))
-        host = Host(Wanted(config, is_demo=False), make_engine=workshop.build)
+        host = VoicelessHost(Wanted(config, is_demo=False), make_engine=workshop.build)
         history = History(folder, 10**8, keep=keep_history)
         rig = DesktopRig(host, Player(host, history), history, emulator, workshop, config)
         host.subscribe(rig.events.append)

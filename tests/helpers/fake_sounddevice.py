@@ -150,6 +150,9 @@ class FakeSounddevice:
     def open_streams(self) -> int:
         return sum(not stream.closed for stream in self.streams)
 
+    def get_portaudio_version(self) -> tuple[int, str]:
+        return 1246720, "PortAudio V19.6.0, of this test"
+
     def query_hostapis(self) -> tuple[dict[str, Any], ...]:
         return tuple({"name": name} for name in self._host_apis())
 

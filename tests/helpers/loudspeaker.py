@@ -27,6 +27,8 @@ class Loudspeaker:
         self._task: asyncio.Task[None] | None = None
         self._blocks: list[NDArray[np.float32]] = []
         self.asked_between_utterances = 0
+        self.dropped = 0
+        """How often it was asked to throw away what it holds, which is nothing."""
         self.devices: list[str] = []
         """Which devices were asked for, in turn."""
         self.is_closed = False
@@ -39,6 +41,9 @@ class Loudspeaker:
 
     async def use(self, device: str) -> None:
         self.devices.append(device)
+
+    async def drop(self) -> None:
+        self.dropped += 1
 
     async def between_utterances(self) -> None:
         self.asked_between_utterances += 1

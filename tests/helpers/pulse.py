@@ -98,9 +98,7 @@ class PrivatePulse:
         log = (self._folder / "daemon.log").open("ab")
         modules = (
             f"module-native-protocol-unix socket={self._socket} auth-anonymous=1",
-            # With rewinds the monitor misses the first 50 ms of a stream, and the sink sleeps for up to 2 s.
-            f"module-null-sink sink_name={self._sink} rate={self.rate_hz} channels=1 format=float32le"
-            " norewinds=1",
+            " ".join(self._sink_module),
         )
         with log:
             self._daemon = subprocess.Popen(
@@ -131,9 +129,42 @@ class PrivatePulse:
             self._daemon.wait()
             self._daemon = None
 
+    def freeze(self) -> None:
+        """Have the daemon hang with every connection to it open; the end of the block ends it, too."""
+        assert self._daemon is not None
+        self._daemon.send_signal(signal.SIGSTOP)
+
+    def take_sink_away(self) -> None:
+        """Unload the only sink, as when a card is unplugged; what plays to it is cut off."""
+        self._ask("unload-module", "module-null-sink").check_returncode()
+
+    def give_sink_back(self) -> None:
+        """Load the sink again; recorders of the one before have ended."""
+        self._ask("load-module", *self._sink_module).check_returncode()
+
+    @property
+    def _sink_module(self) -> list[str]:
+        # With rewinds the monitor misses the first 50 ms of a stream, and the sink sleeps for up to 2 s.
+        return [
+            "module-null-sink",
+            f"sink_name={self._sink}",
+            f"rate={self.rate_hz}",
+            "channels=1",
+            "format=float32le",
+            "norewinds=1",
+        ]
+
+    def set_mute(self, muted: bool) -> None:
+        """Mute the sink, or not."""
+        self._ask("set-sink-mute", self._sink, str(int(muted))).check_returncode()
+
     def set_volume(self, percent: int) -> None:
         """Set the sink's volume."""
         self._ask("set-sink-volume", self._sink, f"{percent}%").check_returncode()
+
+    def is_played_to(self) -> bool:
+        """Whether somebody's stream is open."""
+        return bool(self._ask("list", "short", "sink-inputs").stdout.strip())
 
     def record(self) -> Recorder:
         """Record all that the sink plays, from now on."""
@@ -168,6 +199,11 @@ class Recorder:
     def bytes_so_far(self) -> int:
         return self._path.stat().st_size if self._path.exists() else 0
 
+    def so_far(self) -> NDArray[np.float32]:
+        """Return what has been recorded until now, some 50 ms ago."""
+        data = self._path.read_bytes() if self._path.exists() else b""
+        return np.frombuffer(data[: len(data) // 4 * 4], "<f4").astype(np.float32)
+
     def stop(self) -> NDArray[np.float32]:
         """End the recording and return it; repeatable."""
         if self._parec.poll() is None:
@@ -177,8 +213,7 @@ class Recorder:
             except subprocess.TimeoutExpired:
                 self._parec.kill()
                 self._parec.wait()
-        data = self._path.read_bytes() if self._path.exists() else b""
-        return np.frombuffer(data[: len(data) // 4 * 4], "<f4").astype(np.float32)
+        return self.so_far()
 
 
 def aligned(recording: NDArray[np.float32], played: NDArray[np.float32]) -> NDArray[np.float32]:

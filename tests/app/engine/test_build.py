@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,10 +15,11 @@ import assets
 from app.audio.keeper import OutputEvent, OutputLost, OutputMissing, OutputOpened
 from app.audio.output import OutputInfo
 from app.config import AudioConfig, Config, DecoderConfig, ServerConfig, VoiceConfig
-from app.engine.build import build, output_events, session_config
+from app.engine.build import Weights, build, output_events, session_config
 from app.engine.engine import Engine
 from app.engine.events import EngineEvent, Notice, OutputChanged, Severity
 from app.errors import ConfigError
+from app.playback.shared_decoder import SharedDecoder
 from decoder.errors import CheckpointError
 from tests.helpers.fake_sounddevice import FakeDevice, FakeSounddevice
 
@@ -138,3 +140,25 @@ async def test_the_sound_goes_on_at_a_device_that_was_plugged_in_later(
     assert not fake.open_streams
     absent = [e.text for e in told if isinstance(e, Notice) and "none of these" in e.text]
     assert len(absent) == 1
+
+
+async def test_engines_with_shared_weights_load_the_decoder_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second is not measured again, and decodes the same."""
+    import decoder.streaming
+
+    loads: list[object] = []
+    load = decoder.streaming.load_decoder
+
+    def counting(*arguments: Any, **settings: Any) -> Any:
+        loads.append(arguments)
+        return load(*arguments, **settings)
+
+    monkeypatch.setattr(decoder.streaming, "load_decoder", counting, raising=False)
+    weights: Weights = SharedDecoder()
+    engines = [build(DEMO, audible=False, paced=False, weights=weights) for _ in range(2)]
+    for engine in engines:
+        await engine.start()
+    await asyncio.wait_for(asyncio.gather(*(engine.prepared() for engine in engines)), 60)
+    for engine in engines:
+        await engine.aclose()
+    assert len(loads) == 1

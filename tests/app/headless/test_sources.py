@@ -7,12 +7,16 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO, TextIO
 
 import pytest
 
-from app.headless.sources import lines_of
+from app.config import Config
+from app.headless.sources import lines_of, speak_lines
+from app.text import MAX_TEXT_CHARS
+from tests.helpers.fake_desk import FakeDesk
+from tests.helpers.waiting import eventually
 
 
 @dataclass(frozen=True)
@@ -108,3 +112,52 @@ def test_a_program_ends_well_while_its_input_stays_open() -> None:
         assert process.wait(30) == 130
         assert process.stdout.read() == b"One.\n"
         assert process.stderr.read() == b""
+
+
+# -- lines that are spoken ------------------------------------------------------------------------------
+
+
+async def these(*lines: str) -> AsyncIterator[str]:
+    for line in lines:
+        yield line
+
+
+async def test_every_line_is_a_request_and_all_must_end_well() -> None:
+    desk, said = FakeDesk(), list[str]()
+    assert await speak_lines(desk, these("One.\n", "…", "Two.\n"), "stdin", said.append)  # type: ignore[arg-type]
+    assert desk.texts == ["One.", "Two."]
+    assert {t.request.source for t in desk.requests} == {"stdin"}
+    assert said == []
+
+
+async def test_one_line_that_fails_is_remembered_and_the_others_are_spoken() -> None:
+    desk = FakeDesk(at_once=False)
+    speaking = asyncio.create_task(speak_lines(desk, these("One.", "Two."), "pipe", print))  # type: ignore[arg-type]
+    await eventually(lambda: len(desk.requests) == 2)
+    desk.fail(desk.requests[0], "no server")
+    desk.speak_next()
+    assert not await asyncio.wait_for(speaking, 5)
+
+
+async def test_no_more_lines_are_taken_than_may_wait() -> None:
+    config = Config()
+    desk = FakeDesk(replace(config, kiosk=replace(config.kiosk, queue_limit=2)), at_once=False)
+    lines = these(*(f"Line {n}." for n in range(5)))
+    speaking = asyncio.create_task(speak_lines(desk, lines, "pipe", print))  # type: ignore[arg-type]
+    for taken in (2, 3, 4, 5, 5):
+        await eventually(lambda taken=taken: len(desk.requests) == taken)
+        desk.speak_next()
+    assert await asyncio.wait_for(speaking, 5)
+
+
+async def test_a_line_beyond_all_measure_is_cut_and_that_is_said() -> None:
+    desk, said = FakeDesk(), list[str]()
+    assert await speak_lines(desk, these("x" * (MAX_TEXT_CHARS + 1)), "stdin", said.append)  # type: ignore[arg-type]
+    assert [len(text) for text in desk.texts] == [MAX_TEXT_CHARS]
+    assert said == [f"the text is cut after {MAX_TEXT_CHARS} characters"]
+
+
+async def test_a_desk_that_closes_ends_it() -> None:
+    desk = FakeDesk()
+    await desk.aclose(0.0)
+    assert await asyncio.wait_for(speak_lines(desk, these("One."), "stdin", print), 5)  # type: ignore[arg-type]

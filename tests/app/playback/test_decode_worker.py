@@ -140,6 +140,21 @@ def test_every_chunk_length_is_warmed_up_and_measured_before_the_first_job() -> 
     assert bench.worker.close(GRACE_S)
 
 
+def test_a_decoder_that_is_warm_already_is_not_measured_and_decodes_all_the_same() -> None:
+    """As for a second engine with the same weights: warming up again would hold up the first."""
+    bench = Bench()
+    bench.worker = DecodeWorker(lambda: bench.decoder, bench.facts.take, StartBuffer(0.0), measures=False)
+    bench.worker.start()
+    ready = bench.facts.wait_for(lambda f: isinstance(f, DecoderReady))
+    assert isinstance(ready, DecoderReady)
+    assert bench.decoder.chunks == []
+    job = bench.job()
+    bench.speak(job, 1, 20)
+    bench.facts.wait_for_end(job.utterance)
+    assert np.array_equal(heard(job), sound(1, 20))
+    assert bench.worker.close(GRACE_S)
+
+
 def test_a_decoder_that_cannot_be_loaded_is_told_and_the_thread_ends() -> None:
     def fail() -> Decoder:
         raise OSError("no such checkpoint")

@@ -487,3 +487,85 @@ def test_a_callback_keeps_nothing(source: PcmSource) -> None:
         tracemalloc.stop()
     assert after - before < 2000
     assert peak - before < 8000
+
+
+# -- a cut, and what is dropped ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", [0, 1, 100, BLOCK, BLOCK + 1, 1000])
+def test_a_cut_ends_a_track_at_exactly_that_sample_and_without_a_step(
+    source: PcmSource, ear: Ear, cut: int
+) -> None:
+    track = a_track(constant(3000), ended=False)
+    source.add(track)
+    track.cut_at_samples = cut
+    pcm = ear.hear(*[BLOCK] * 12)
+    assert np.array_equal(pcm[:cut], constant(cut))
+    assert largest_step(pcm[max(0, cut - 1) :]) <= STEEPEST + 1e-6
+    assert not pcm[cut + RAMP :].any()
+    assert track.finished_dac_s is not None
+    assert track.ring.read_samples == cut
+    assert track.underruns == 0
+
+
+def test_a_cut_that_is_behind_what_was_heard_ends_the_track_now(source: PcmSource, ear: Ear) -> None:
+    track = a_track(constant(3000), ended=False)
+    source.add(track)
+    ear.hear(BLOCK, BLOCK)
+    track.cut_at_samples = BLOCK
+    pcm = ear.hear(*[BLOCK] * 4)
+    assert largest_step(np.concatenate([constant(1), pcm])) <= STEEPEST + 1e-6
+    assert track.finished_dac_s == pytest.approx(ear.start_s + 2 * BLOCK / RATE_HZ)
+
+
+def test_what_follows_a_cut_is_heard_as_it_is_but_for_the_decay(source: PcmSource, ear: Ear) -> None:
+    track, follower = a_track(constant(3000)), a_track(constant(1000, 0.1))
+    source.add(track)
+    source.add(follower)
+    track.cut_at_samples = 500
+    pcm = ear.hear(*[BLOCK] * 8)
+    assert np.array_equal(pcm[500 + RAMP : 1500], constant(1000 - RAMP, 0.1))
+    assert largest_step(pcm[499:1500]) <= 0.1 + STEEPEST + 1e-6
+
+
+def test_a_cut_opens_a_gate_that_nobody_would_open_any_more(source: PcmSource, ear: Ear) -> None:
+    track = a_track(constant(1000), opened=False, ended=False)
+    source.add(track)
+    assert not ear.hear(BLOCK).any()
+    track.cut_at_samples = 600
+    pcm = ear.hear(*[BLOCK] * 4)
+    assert np.array_equal(pcm[:600], constant(600))
+    assert track.finished_dac_s is not None
+
+
+def test_dropping_what_is_heard_fades_it_out_and_the_rest_follows(source: PcmSource, ear: Ear) -> None:
+    heard, next_one, last = a_track(constant(5000)), a_track(constant(300, 0.2)), a_track(constant(300, 0.3))
+    for track in (heard, next_one, last):
+        source.add(track)
+    ear.hear(BLOCK)
+    source.drop([heard, next_one])
+    pcm = ear.hear(*[BLOCK] * 4)
+    assert largest_step(pcm[: STOP_FADE - 1]) < 0.01
+    assert np.array_equal(pcm[STOP_FADE + RAMP : STOP_FADE + 300], constant(300 - RAMP, 0.3))
+    assert next_one.ring.read_samples == 0
+    assert not pcm[STOP_FADE + 300 + RAMP :].any()
+
+
+def test_dropping_what_is_not_heard_yet_is_not_heard_either(source: PcmSource, ear: Ear) -> None:
+    heard, dropped, last = a_track(ramp(1000)), a_track(constant(1000)), a_track(ramp(500))
+    for track in (heard, dropped, last):
+        source.add(track)
+    ear.hear(BLOCK)
+    source.drop([dropped])
+    ear.hear(*[BLOCK] * 7)
+    assert np.array_equal(ear.heard()[:1500], np.concatenate([ramp(1000), ramp(500)]))
+    assert dropped.ring.read_samples == 0
+    assert dropped.first_dac_s is None
+
+
+def test_dropping_nothing_that_is_there_does_nothing(source: PcmSource, ear: Ear) -> None:
+    source.drop([a_track(constant(10))])
+    heard = a_track(ramp(1000))
+    source.add(heard)
+    source.drop([a_track(constant(10))])
+    assert np.array_equal(ear.hear(*[BLOCK] * 4)[:1000], ramp(1000))

@@ -1,0 +1,1 @@
+"""``nearfield doctor``: what is in order here and what is not, with the next step in words."""

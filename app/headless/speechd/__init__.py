@@ -1,0 +1,1 @@
+"""An output module for speech-dispatcher, so that a screen reader speaks through Nearfield."""
