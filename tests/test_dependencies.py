@@ -18,12 +18,6 @@ else:
 
 ROOT = Path(__file__).parents[1]
 OURS = {"app", "decoder", "server", "assets"}
-TRAINING = "server/emulator/demo_voice/training"
-NOT_ASKED_FOR = {
-    "transformers": "the reference of a comparison, installed by hand",
-    "qwen_tts": "the same",
-}
-"""Top-level names that are imported if they are there, and why no extra has them."""
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -47,7 +41,7 @@ def test_what_is_imported_is_asked_for() -> None:
     missing: dict[str, set[str]] = {}
     for folder in sorted(OURS):
         for path in sorted((ROOT / folder).rglob("*.py")):
-            for name in set(imported(path)) - OURS - set(sys.stdlib_module_names) - set(NOT_ASKED_FOR):
+            for name in set(imported(path)) - OURS - set(sys.stdlib_module_names):
                 if not asked & {plain(each) for each in whose.get(name, [name])}:
                     missing.setdefault(name, set()).add(str(path.relative_to(ROOT)))
     assert not missing

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from app.errors import ConfigError
+from app.headless.within import within
 from app.text import MAX_TEXT_CHARS
 
 READ_BYTES = 64 * 1024
@@ -78,6 +79,6 @@ async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[str]:
 async def _read(reader: asyncio.StreamReader, limit_s: float | None) -> bytes | None:
     """Return what has come, or ``None`` if nothing has within ``limit_s``."""
     try:
-        return await asyncio.wait_for(reader.read(READ_BYTES), limit_s)
+        return await within(limit_s, reader.read(READ_BYTES))
     except asyncio.TimeoutError:
         return None

@@ -31,7 +31,8 @@ def run(config: Config, *, is_demo: bool) -> int:
         for name in ("aiohttp", "mcp.server.mcpserver"):
             import_module(name)
     except ImportError as error:
-        raise ConfigError(f"this needs the package {error.name}: pip install 'nearfield[kiosk]'") from None
+        package = (error.name or "").partition(".")[0]
+        raise ConfigError(f"this needs the package {package}: pip install 'nearfield[kiosk]'") from None
     return asyncio.run(_serve(config, is_demo))
 
 

@@ -288,7 +288,7 @@ async def test_a_speaker_of_this_process_ends_with_a_whole_sentence() -> None:
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """With what installs it."""
     monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
-    with pytest.raises(ConfigError, match=r"pip install nearfield\[kiosk\]"):
+    with pytest.raises(ConfigError, match=r"pip install 'nearfield\[kiosk\]'"):
         run(Config(), is_demo=False)
 
 

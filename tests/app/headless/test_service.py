@@ -139,7 +139,7 @@ def test_the_package_that_talks_to_systemd_is_missed_in_words(
 ) -> None:
     """Without it the unit would time out for no visible reason."""
     monkeypatch.setitem(sys.modules, "systemd_watchdog.systemd_watchdog", None)
-    with pytest.raises(ConfigError, match=r"pip install nearfield\[kiosk\]"), manager_of():
+    with pytest.raises(ConfigError, match=r"pip install 'nearfield\[kiosk\]'"), manager_of():
         pass
 
 

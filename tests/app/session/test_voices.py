@@ -356,7 +356,7 @@ async def test_without_the_library_it_is_said_what_to_install(monkeypatch: pytes
         raise ImportError(name)
 
     monkeypatch.setattr(voices_module, "import_module", missing)
-    with pytest.raises(Refused, match=r"pip install nearfield\[gui\]"):
+    with pytest.raises(Refused, match=r"pip install httpx"):
         await VoiceServer(server_address("ws://127.0.0.1:1")).list()
 
 
