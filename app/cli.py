@@ -23,6 +23,7 @@ from app import config as configuration
 from app.config import Config
 from app.errors import ConfigError, NearfieldError, Unreachable
 from app.headless.service_logs import set_up_logs
+from assets.bundle import is_bundle
 
 _FLAG_KEYS = {
     "server": "server.url",
@@ -359,7 +360,7 @@ def _show_version(options: argparse.Namespace) -> int:
         "python": platform.python_version(),
         "system": sys.platform,
         "machine": platform.machine(),
-        "frozen": bool(getattr(sys, "frozen", False)),
+        "frozen": is_bundle(),
     }
     print(json.dumps(about))
     return 0
@@ -378,12 +379,13 @@ def _run_self_test(options: argparse.Namespace) -> int:
 def _run_kiosk(options: argparse.Namespace) -> int:
     from app.headless.run import run
 
-    return run(
-        _config(options),
-        _display(options),
-        demo=getattr(options, "demo", False),
-        reload=lambda: _config(options),
-    )
+    def read() -> Config:
+        config = _config(options)
+        if "http" in config.kiosk.sources:
+            configuration.require_private(vars(options).get("config"), "kiosk.http_token")
+        return config
+
+    return run(read(), _display(options), demo=getattr(options, "demo", False), reload=read)
 
 
 def _run_window(options: argparse.Namespace) -> int:

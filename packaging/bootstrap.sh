@@ -2,12 +2,13 @@
 # Sets up Nearfield in .venv on a bare Debian or Ubuntu: system libraries, Python packages, the demo voice.
 #   packaging/bootstrap.sh          what it takes to speak (nearfield say --demo …)
 #   packaging/bootstrap.sh --gui    and what the window needs (nearfield --demo)
-#   packaging/bootstrap.sh --test   and what the tests, linters and type checks need, the window's included
-# Running it again is quick and changes nothing that is up to date.
+#   packaging/bootstrap.sh --kiosk  and what the kiosk needs beyond standard input (nearfield --no-gui)
+#   packaging/bootstrap.sh --test   and what the tests, linters and type checks need, all of the above included
+# --gui and --kiosk may be given together. Running it again is quick and changes nothing that is up to date.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-extras=demo
+wants_gui='' wants_kiosk='' wants_test=''
 libraries=(libportaudio2)
 # What Qt's own libraries name and a bare system lacks (ldd of PySide6's libraries and platform plugins); the same
 # as in app/gui/startup.py. And a font: without any there is no text.
@@ -20,11 +21,14 @@ window_libraries=(
 for argument in "$@"; do
     case $argument in
         --gui)
-            [ "$extras" = demo,test ] || extras=demo,gui
+            wants_gui=yes
             libraries+=("${window_libraries[@]}")
             ;;
+        --kiosk)
+            wants_kiosk=yes
+            ;;
         --test)
-            extras=demo,test
+            wants_test=yes
             libraries+=("${window_libraries[@]}")
             # A private sound server for the tests that play through a real PortAudio stream.
             libraries+=(pulseaudio pulseaudio-utils libasound2-plugins)
@@ -32,11 +36,13 @@ for argument in "$@"; do
             libraries+=(speech-dispatcher)
             ;;
         *)
-            echo "bootstrap: unknown option $argument; known: --gui --test" >&2
+            echo "bootstrap: unknown option $argument; known: --gui --kiosk --test" >&2
             exit 2
             ;;
     esac
 done
+extras=demo${wants_gui:+,gui}${wants_kiosk:+,kiosk}
+[ -z "$wants_test" ] || extras=demo,test
 
 # -- system libraries ---------------------------------------------------------------------------------
 
@@ -98,12 +104,17 @@ fi
 
 wanted=$(cat pyproject.toml packaging/constraints.txt packaging/bootstrap.sh | sha256sum | cut -d' ' -f1)
 stamp=.venv/nearfield-$extras
-# What the tests need includes all that the others need, and the window what speaking needs.
-enough=(".venv/nearfield-demo,test" "$stamp")
-[ "$extras" = demo ] && enough+=(".venv/nearfield-demo,gui")
+# Whether what was installed for the extras $1 has all of the extras $2. The tests need all of the others.
+covers() {
+    local extra
+    [ "$1" != demo,test ] || return 0
+    for extra in ${2//,/ }; do
+        [[ ,$1, == *,"$extra",* ]] || return 1
+    done
+}
 if [ -x .venv/bin/nearfield ] && .venv/bin/python -c '' 2>/dev/null; then
-    for known in "${enough[@]}"; do
-        if [ "$(cat "$known" 2>/dev/null)" = "$wanted" ]; then
+    for known in .venv/nearfield-*; do
+        if covers "${known#.venv/nearfield-}" "$extras" && [ "$(cat "$known" 2>/dev/null)" = "$wanted" ]; then
             echo "bootstrap: .venv is up to date"
             exit 0
         fi
@@ -136,8 +147,8 @@ if [ "$extras" = demo,test ]; then
     "${pip[@]}" install --no-deps qwen-tts==0.1.1
 fi
 echo "$wanted" >"$stamp"
-if [ "$extras" = demo ]; then
-    echo "bootstrap: done; try  .venv/bin/nearfield say --demo \"Hello from the edge\""
-else
-    echo "bootstrap: done; try  .venv/bin/nearfield --demo"
-fi
+case $extras in
+    demo) echo "bootstrap: done; try  .venv/bin/nearfield say --demo \"Hello from the edge\"" ;;
+    demo,kiosk) echo "bootstrap: done; try  .venv/bin/nearfield --no-gui --demo" ;;
+    *) echo "bootstrap: done; try  .venv/bin/nearfield --demo" ;;
+esac

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "server/emulator/demo_voice/README.md"]
+DOCUMENTS = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "packaging/speech-dispatcher/README.md",
+    "packaging/systemd/README.md",
+    "server/emulator/demo_voice/README.md",
+]
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

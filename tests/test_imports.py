@@ -10,6 +10,11 @@ import pytest
 QT = ("PySide6", "qasync")
 LATER = ("torch", "sounddevice", "soundfile", "httpx", "keyring", "huggingface_hub", "piper", "onnxruntime")
 """What takes long to load and no window needs to be seen."""
+KIOSK = (
+    "aiohttp", "prometheus_client", "wyoming", "zeroconf", "ifaddr", "mcp", "pydantic", "systemd_watchdog",
+    "soundfile", "httpx",
+)  # fmt: skip
+"""What only those need who asked for it."""
 
 
 def outcome(code: str, forbidden: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
@@ -37,6 +42,14 @@ def test_headless_loads_no_window_and_needs_no_display() -> None:
     """D7: nor torch or PortAudio before they are needed (E5, A19)."""
     code = "import app.headless.run, app.headless.say, app.headless.fetching, app.engine.build"
     assert_runs(code, (*QT, "torch", "sounddevice"))
+
+
+def test_nobody_needs_the_kiosks_packages_but_its_sources() -> None:
+    code = (
+        "import app.headless.run, app.headless.say, app.headless.named_pipe, app.headless.watched_folder\n"
+        "import app.headless.doctor.run, app.headless.speechd.run, app.headless.mcp.run, app.gui.run\n"
+    )
+    assert_runs(code, KIOSK)
 
 
 def test_the_window_is_seen_without_what_takes_long_to_load() -> None:

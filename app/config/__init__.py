@@ -15,6 +15,7 @@ from app.config.loading import (
     known_keys,
     load,
     merge,
+    require_private,
     secret_keys,
 )
 from app.config.sections import (
@@ -51,5 +52,6 @@ __all__ = [
     "known_keys",
     "load",
     "merge",
+    "require_private",
     "secret_keys",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -187,6 +188,24 @@ def environment_values(environment: Mapping[str, str]) -> dict[str, str]:
         _check_section(f"the environment's {name}", section)
         values[f"{section}.{key}"] = value
     return values
+
+
+def require_private(path: Path | None, key: str) -> None:
+    """Have a secret stand in no file that others can read; where files have no such modes all is well.
+
+    Args:
+        path: as for `load`.
+        key: ``"section.key"`` of the secret.
+
+    Raises:
+        ConfigError: it does, with the next step; or the file cannot be read, as `load`.
+
+    """
+    where = path or default_path()
+    if os.name == "nt" or not file_values(path).get(key):
+        return
+    if where.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
+        raise ConfigError(f"{where} has {key} and others can read it: chmod 600 {where}")
 
 
 def _without_content(error: yaml.MarkedYAMLError) -> str:

@@ -170,10 +170,12 @@ def output_events(event: OutputEvent, audible: bool) -> list[EngineEvent]:
     """Say what ``event`` means to a front end; ``audible`` is whether somebody wants to hear something."""
     match event:
         case OutputOpened():
-            events: list[EngineEvent] = [OutputChanged(event.info, "opened")]
+            is_dummy = audible and not event.info.audible
+            detail = "a dummy sink: nobody hears anything" if is_dummy else "opened"
+            events: list[EngineEvent] = [OutputChanged(event.info, detail)]
             if event.info.note:
                 events.append(Notice(Severity.WARNING, event.info.note))
-            if audible and not event.info.audible:
+            if is_dummy:
                 text = "{0} is a dummy sink: nobody hears anything"
                 events.append(Notice.of(Severity.WARNING, text, event.info.name))
             return events

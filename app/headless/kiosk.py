@@ -125,6 +125,8 @@ class Kiosk:
 
     async def _reload(self) -> None:
         config = await asyncio.to_thread(self._reload_config)
+        if fault := self._host.fault(config, self._demo):
+            raise ConfigError(fault)
         await self._desk.apply(config, self._demo)
         if _of_sources(config.kiosk) == _of_sources(self._open_sources):
             self._display.say("the settings were read again")

@@ -93,8 +93,8 @@ code=$?
 code=$?
 [ $code -eq 2 ] && grep -q apt-get /tmp/no-window.log && ok "the window says what it lacks: $(cut -c1-150 /tmp/no-window.log)" || { bad "no window: exit code $code"; cat /tmp/no-window.log; }
 
-if apt-get install -y -q --reinstall /tmp/nearfield.deb >>/tmp/apt.log 2>&1 && apt-get install -y -q \
-    $(dpkg-query -W -f '${Recommends}' nearfield | tr ',' '\n' | sed 's/|.*//') >>/tmp/apt.log 2>&1; then
+apt-get remove -y -q nearfield >>/tmp/apt.log 2>&1
+if apt-get install -y -q --install-recommends /tmp/nearfield.deb >>/tmp/apt.log 2>&1; then
     ok "installed, with what is recommended"
 else
     bad "what is recommended"

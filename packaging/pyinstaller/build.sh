@@ -93,6 +93,10 @@ if [ "$(cat "$venv/nearfield-stamp" 2>/dev/null)" != "$wanted" ]; then
     fi
     echo "$wanted" >"$venv/nearfield-stamp"
 fi
+"$venv/bin/python" -c 'import sys, torch; sys.exit(torch.version.cuda is not None or torch.version.hip is not None)' || {
+    echo "build: the index gave a torch for GPUs; make the one for CPUs reachable (NEARFIELD_TORCH_INDEX)" >&2
+    exit 1
+}
 # Our own code as others install it: a wheel, whose metadata has name and version.
 "${pip[@]}" install --no-deps --force-reinstall .
 

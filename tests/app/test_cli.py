@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,6 +101,19 @@ def test_a_missing_checkpoint_is_one_line_that_names_it(
     assert err.startswith("nearfield: ")
     assert str(tmp_path / "none") in err
     assert "Traceback" not in err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files have no such modes")
+def test_a_kiosk_whose_token_others_can_read_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "kiosk.yaml"
+    path.write_text("kiosk:\n  sources: [http]\n  http_token: sesame\n")
+    path.chmod(0o644)
+    assert main(["--no-gui", "--demo", "--config", str(path)]) == 2
+    told = capsys.readouterr().err
+    assert f"chmod 600 {path}" in told
+    assert "sesame" not in told
 
 
 # -- the window ------------------------------------------------------------------------------------------

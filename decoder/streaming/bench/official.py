@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from assets.bundle import advice
 from decoder.errors import BenchError
 from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
 
@@ -63,7 +64,8 @@ def _modules() -> tuple[Any, Any]:
     if "qwen_tts" not in sys.modules:
         found = importlib.util.find_spec("qwen_tts")
         if found is None or found.origin is None:
-            raise BenchError(f"qwen-tts is not installed; to compare with it: {INSTALL}")
+            install = advice(f"to compare with it: {INSTALL}", "no bundle has it")
+            raise BenchError(f"qwen-tts is not installed; {install}")
         _make_bare(Path(found.origin).parent)
     try:
         with warnings.catch_warnings():

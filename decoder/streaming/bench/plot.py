@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+from assets.bundle import advice
 from decoder.errors import BenchError
 from decoder.streaming.bench.report import FRAME_S, BenchReport
 
@@ -23,7 +24,8 @@ def check_plot(path: Path) -> None:
     if not path.parent.is_dir():
         raise BenchError(f"{path}: there is no folder {path.parent}")
     if importlib.util.find_spec("matplotlib") is None:
-        raise BenchError("drawing needs matplotlib; install it with: pip install 'nearfield[bench]'")
+        install = advice("install it with: pip install 'nearfield[bench]'", "no bundle has it")
+        raise BenchError(f"drawing needs matplotlib; {install}")
 
 
 def plot(report: BenchReport, path: Path) -> None:

@@ -102,6 +102,8 @@ def test_what_becomes_of_the_sound_output_is_told(
     assert isinstance(changed, OutputChanged)
     assert (changed.info and changed.info.name) == (info and info.name)
     assert notices == [Notice(Severity.WARNING, text) for text in warnings]
+    # This is what health says if it is not green, so it is a reason then.
+    assert (changed.detail == "opened") == (info is not None and info.audible)
 
 
 def test_nobody_is_warned_of_a_dummy_sink_who_wants_to_hear_nothing() -> None:
