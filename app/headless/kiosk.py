@@ -63,6 +63,8 @@ class Kiosk:
         self._desk = Desk(self._host)
         self._sources = AsyncExitStack()
         self._open_sources: KioskConfig | None = None
+        self._count_unheard: Callable[[object], None] | None = None
+        """Has what Wyoming's engines do in the metrics, while HTTP is open."""
         self._end = asyncio.Event()
         self._hung_up = asyncio.Event()
         self._exit_code = EXIT_OK
@@ -178,7 +180,7 @@ class Kiosk:
                 from app.headless.wyoming.server import WyomingServer, serving
 
                 voices = KnownVoices(lambda: self._desk.config)
-                server = WyomingServer(lambda: self._desk.config, self._make_unheard, voices.names)
+                server = WyomingServer(lambda: self._desk.config, self._make_for_wyoming, voices.names)
                 async with serving(server):
                     say(f"Wyoming at port {server.port}")
                     yield
@@ -193,10 +195,12 @@ class Kiosk:
             ) from None
         server = HttpServer(self._desk, self._make_unheard)
         await server.start()
+        self._count_unheard = server.observe_unheard
         try:
             self._display.say(f"HTTP at {server.url}")
             yield
         finally:
+            self._count_unheard = None
             await server.aclose()
 
     async def _speak_stdin(self) -> None:
@@ -231,6 +235,15 @@ class Kiosk:
 
     def _make_unheard(self, config: Config) -> Engine:
         return build(config, audible=False, paced=False, weights=self._weights)
+
+    def _make_for_wyoming(self, config: Config) -> Engine:
+        engine = self._make_unheard(config)
+        engine.subscribe(self._on_unheard)
+        return engine
+
+    def _on_unheard(self, event: object) -> None:
+        if self._count_unheard is not None:
+            self._count_unheard(event)
 
     def _asked_s(self) -> float | None:
         return None if self._host.engine is None else self._host.engine.asked_s

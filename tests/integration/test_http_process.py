@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,6 +17,9 @@ from typing import Any
 import aiohttp
 import openai
 import pytest
+from wyoming.audio import AudioStop
+from wyoming.client import AsyncClient
+from wyoming.tts import Synthesize
 
 from tests.helpers.browser import browser, find_chromium
 from tests.helpers.heard_sound import decoded
@@ -36,10 +40,10 @@ class Running:
 
 
 @asynccontextmanager
-async def kiosk(folder: Path, *lines: str) -> AsyncIterator[Running]:
+async def kiosk(folder: Path, *lines: str, sources: str = "http") -> AsyncIterator[Running]:
     """Run ``nearfield --no-gui --demo`` with the source http at a free port."""
     config = folder / "config.yaml"
-    text = "\n  ".join(["kiosk:", "sources: [http]", "http_port: 0", *lines])
+    text = "\n  ".join(["kiosk:", f"sources: [{sources}]", "http_port: 0", *lines])
     await asyncio.to_thread(config.write_text, f"{text}\n")
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "app.cli", "--no-gui", "--demo", "--config", str(config),
@@ -136,3 +140,17 @@ async def test_a_person_speaks_through_the_page_and_stops_it(tmp_path: Path) -> 
         await page.click("#stop")
         await page.until("document.querySelector('#events').innerText.includes('interrupted')", 10.0)
         assert page.complaints == []
+
+
+async def test_what_wyoming_speaks_is_in_the_metrics_too(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    async with kiosk(tmp_path, f"wyoming_port: {port}", sources="wyoming, http") as running:
+        async with AsyncClient.from_uri(f"tcp://127.0.0.1:{port}", read_timeout=60) as client:
+            await client.write_event(Synthesize("Counted, too.").event())
+            while (event := await client.read_event()) is not None and not AudioStop.is_type(event.type):
+                pass
+        async with running.client.get(running.url + "/metrics") as answer:
+            text = await answer.text()
+        spoken = [line for line in text.splitlines() if line.startswith("nearfield_utterances_total")]
+        assert sum(float(line.rpartition(" ")[2]) for line in spoken) == 1.0, spoken

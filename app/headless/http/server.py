@@ -177,8 +177,12 @@ class HttpServer:
                 application.router.add_route("HEAD", route.path, route.handler)
         return application
 
+    def observe_unheard(self, event: object) -> None:
+        """Count what an engine tells that nobody hears here, as other sources have them."""
+        self._metrics.observe_unheard(event)
+
     def _watched(self, engine: Engine) -> Engine:
-        engine.subscribe(self._metrics.observe_unheard)
+        engine.subscribe(self.observe_unheard)
         return engine
 
 
