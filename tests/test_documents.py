@@ -12,8 +12,12 @@ DOCUMENTS = [
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "packaging/README.md",
+    "packaging/macos/README.md",
+    "packaging/pyinstaller/README.md",
     "packaging/speech-dispatcher/README.md",
     "packaging/systemd/README.md",
+    "packaging/windows/README.md",
     "server/emulator/demo_voice/README.md",
 ]
 

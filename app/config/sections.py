@@ -111,6 +111,8 @@ class WindowConfig:
     """Keep what was spoken, to be heard again."""
     history_mb: Annotated[int, msgspec.Meta(ge=10, le=100_000)] = 500
     """Megabytes that the history may take; the oldest goes first."""
+    check_for_updates: bool = False
+    """Ask the package index once a day whether there is a newer version, and tell."""
 
 
 @dataclass(frozen=True)

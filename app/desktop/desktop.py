@@ -17,8 +17,9 @@ from app.desktop.player import Player
 from app.desktop.profiles import Profiles
 from app.desktop.secrets import Secrets
 from app.desktop.settings import Settings
+from app.desktop.updates import PAGE, Updates
 from app.desktop.voices import VoiceServices, services_of
-from app.engine.events import Severity
+from app.engine.events import Notice, Severity
 from app.engine.host import Host, Wanted
 from app.errors import ConfigError
 from app.session.address import server_address
@@ -33,11 +34,16 @@ class Desktop:
     """Owns the parts, and has a change of the settings reach those that it is about.
 
     Attributes:
-        settings, secrets, profiles, history, host, player: the parts.
+        settings, secrets, profiles, history, host, player, updates: the parts.
 
     """
 
-    def __init__(self, settings: Settings, make_host: Callable[[Wanted], Host] = VoicelessHost) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        make_host: Callable[[Wanted], Host] = VoicelessHost,
+        updates: Updates | None = None,
+    ) -> None:
         """Make the parts; nothing is opened or connected before ``start``."""
         self.settings = settings
         window = settings.effective.window
@@ -50,6 +56,10 @@ class Desktop:
         )
         self.host = make_host(self._wanted())
         self.player = Player(self.host, self.history)
+        self.updates = updates or Updates(
+            platformdirs.user_cache_path("nearfield", appauthor=False) / "newest_version.json"
+        )
+        self._watching: asyncio.Task[None] | None = None
         self._applying: asyncio.Task[None] | None = None
         self._is_stale = False
         self._is_closed = False
@@ -71,6 +81,7 @@ class Desktop:
         self._apply()
         if self._applying is not None:
             await asyncio.shield(self._applying)
+        self._watch_for_updates()
 
     async def aclose(self) -> None:
         """Be silent, and end the engine within a few seconds."""
@@ -79,6 +90,9 @@ class Desktop:
         if self._applying is not None:
             self._applying.cancel()
             await asyncio.gather(self._applying, return_exceptions=True)
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
         try:
             await asyncio.wait_for(self.host.aclose(), CLOSE_S)
         except (asyncio.TimeoutError, TimeoutError):
@@ -119,7 +133,21 @@ class Desktop:
         if old.window != new.window:
             self.history.keep = new.window.keep_history
             self.history.most_bytes = new.window.history_mb * _MB
+            self._watch_for_updates()
         self._apply()
+
+    def _watch_for_updates(self) -> None:
+        """Begin or end to ask for newer versions, as the settings say."""
+        wanted = self.settings.effective.window.check_for_updates and not self._is_closed
+        if wanted and (self._watching is None or self._watching.done()):
+            self._watching = asyncio.ensure_future(self.updates.watch(self._on_newer))
+        elif not wanted and self._watching is not None:
+            self._watching.cancel()
+            self._watching = None
+
+    def _on_newer(self, newest: str) -> None:
+        template = "Nearfield {0} can be had at {2}; this is {1}."
+        self.host.tell(Notice.of(Severity.INFO, template, newest, self.updates.installed, PAGE))
 
     def _on_problem(self, problem: str) -> None:
         if problem:  # else it is over, and nobody need know

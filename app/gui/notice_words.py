@@ -14,6 +14,7 @@ TEMPLATES = (
     QT_TRANSLATE_NOOP("Notice", "The settings were changed: what was spoken is stopped."),
     QT_TRANSLATE_NOOP("Notice", "Still preparing: try again in a moment."),
     QT_TRANSLATE_NOOP("Notice", "The server has no voice {0}: its default voice speaks instead."),
+    QT_TRANSLATE_NOOP("Notice", "Nearfield {0} can be had at {2}; this is {1}."),
     # Of the engine.
     QT_TRANSLATE_NOOP("Notice", "{0}; trying again"),
     QT_TRANSLATE_NOOP("Notice", "{0}"),

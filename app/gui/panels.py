@@ -70,6 +70,7 @@ class Panels(QObject):
                 list_devices=self._list_devices,
                 log_folder=log_folder(),
                 open_folder=lambda folder: QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))),
+                newer_version=self._desktop.updates.newer,
             )
             self._settings_dialog = SettingsDialog(
                 self._desktop.settings, self._desktop.secrets, services, self._window

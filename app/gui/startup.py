@@ -13,9 +13,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from assets.bundle import advice
+
 PACKAGES = ("PySide6", "qasync")
 WITHOUT = "nearfield say and nearfield --no-gui need no window"
 _INSTALL = "install it with pip install 'nearfield[gui]' or packaging/bootstrap.sh --gui"
+_OR_BOOTSTRAP = " or packaging/bootstrap.sh --gui"
 _LIBRARIES = {
     # Those that Qt's own libraries name and a bare Debian or Ubuntu lacks; the values are its packages.
     "libEGL.so.1": "libegl1",
@@ -70,7 +73,7 @@ def why_no_window(
     """
     absent = [name for name in PACKAGES if not (has_package or _has_package)(name)]
     if absent:
-        return f"the window needs {' and '.join(absent)}: {_INSTALL}; {WITHOUT}"
+        return f"the window needs {' and '.join(absent)}: {advice(_INSTALL)}; {WITHOUT}"
     if not system.startswith("linux"):
         return ""
     library = has_library or _has_library
@@ -110,9 +113,11 @@ def why_qt_does_not_load() -> str:
         for name in ("PySide6.QtWidgets", "PySide6.QtNetwork", "PySide6.QtSvg"):
             importlib.import_module(name)
     except ImportError as error:
-        return (
-            f"Qt cannot be loaded ({error}): packaging/bootstrap.sh --gui installs what it needs; {WITHOUT}"
+        help_ = advice(
+            "packaging/bootstrap.sh --gui installs what it needs",
+            "a library that Qt needs is missing on this system, or the bundle is not whole",
         )
+        return f"Qt cannot be loaded ({error}): {help_}; {WITHOUT}"
     return ""
 
 
@@ -120,7 +125,7 @@ def _lacking(packages: Sequence[str]) -> str:
     return (
         "the window needs system libraries that are not installed: run"
         f" sudo apt-get install {' '.join(packages)} (these are their names on Debian and Ubuntu)"
-        f" or packaging/bootstrap.sh --gui; {WITHOUT}"
+        f"{advice(_OR_BOOTSTRAP, '')}; {WITHOUT}"
     )
 
 

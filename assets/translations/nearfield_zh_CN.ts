@@ -24,6 +24,14 @@
         <translation>复制版本信息(&amp;C)</translation>
     </message>
     <message>
+        <source>Look for a &amp;newer version once a day</source>
+        <translation>每天检查一次新版本(&amp;N)</translation>
+    </message>
+    <message>
+        <source>It asks pypi.org for Nearfield&apos;s newest version, which shows it this computer&apos;s network address. Nothing else about you or this computer is sent, and nothing is installed.</source>
+        <translation>会向 pypi.org 询问 Nearfield 的最新版本，对方会因此看到这台电脑的网络地址。不会发送关于您或这台电脑的其他信息，也不会安装任何内容。</translation>
+    </message>
+    <message>
         <source>Files</source>
         <translation>文件</translation>
     </message>
@@ -66,6 +74,10 @@
     <message>
         <source>Packages and their licences</source>
         <translation>软件包及其许可证</translation>
+    </message>
+    <message>
+        <source>Nearfield {0} can be had at {1}.</source>
+        <translation>可从 {1} 获取 Nearfield {0}。</translation>
     </message>
 </context>
 <context>
@@ -1246,6 +1258,10 @@ Write or paste a text of your own here, and press Ctrl+Enter to hear it. The sen
     <message>
         <source>The server has no voice {0}: its default voice speaks instead.</source>
         <translation>服务器没有音色“{0}”，改用其默认音色。</translation>
+    </message>
+    <message>
+        <source>Nearfield {0} can be had at {2}; this is {1}.</source>
+        <translation>可从 {2} 获取 Nearfield {0}；当前版本为 {1}。</translation>
     </message>
     <message>
         <source>{0}; trying again</source>

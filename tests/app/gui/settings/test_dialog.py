@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTranslator
 from PySide6.QtGui import QAccessible, QKeySequence
 from PySide6.QtTest import QTest
@@ -24,7 +26,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from app.config import load
-from app.gui.settings.about_page import versions
+from app.gui.settings.about_page import AboutPage, versions
 from app.gui.settings.controls import Level, Number, OneOf, Paragraph, Text, Toggle
 from app.gui.settings.dialog import PAGES
 from app.gui.settings.page import Page
@@ -53,6 +55,7 @@ CHANGES: list[tuple[str, str, str, Any, Any]] = [
     ("window", "keep", "window.keep_history", False, True),
     ("window", "most", "window.history_mb", 1200, 50),
     ("window", "on_close", "window.on_close", "tray", "quit"),
+    ("about", "updates", "window.check_for_updates", True, False),
 ]
 
 
@@ -407,3 +410,21 @@ def test_about_says_versions_without_importing_and_opens_folders(desk: Desk, qap
     assert copied.startswith("Nearfield ")
     for name in ("Python", "Qt", "torch"):
         assert f"\n{name} " in copied
+
+
+# -- a newer version ---------------------------------------------------------------------------------------
+
+
+def test_a_newer_version_is_shown_once_it_is_known(desk: Desk) -> None:
+    known = ""
+    services = replace(desk.services, newer_version=lambda: known)
+    page = AboutPage(desk.settings, services)
+    try:
+        assert page.newer.isHidden()
+        known = "9.8.7"
+        page.open_page()
+        assert not page.newer.isHidden()
+        assert page.newer.text() == "Nearfield 9.8.7 can be had at https://pypi.org/project/nearfield/."
+        assert "pypi.org" in page.updates.help.text()
+    finally:
+        shiboken6.delete(page)
