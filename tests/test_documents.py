@@ -13,6 +13,8 @@ DOCUMENTS = [
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "packaging/README.md",
+    "packaging/container/README.md",
+    "packaging/jetson/README.md",
     "packaging/macos/README.md",
     "packaging/pyinstaller/README.md",
     "packaging/speech-dispatcher/README.md",
