@@ -21,7 +21,6 @@ from app.desk.request import Request
 from app.desk.status import Status
 from app.desk.taken import Part, Taken
 from app.desk.ticket import Final, Ticket
-from app.engine.build import session_config
 from app.engine.events import (
     GroupEnded,
     PauseChanged,
@@ -41,7 +40,6 @@ from decoder.wire.messages import SessionConfig
 log = logging.getLogger("nearfield.desk")
 E = TypeVar("E")
 
-SENTENCE_BY_SENTENCE = "sentence"
 STOPPED, ABORTED, CLOSING, SETTINGS = "stopped", "aborted", "closing", "settings changed"
 
 
@@ -242,10 +240,9 @@ class Desk:
             instructions=voice.instructions if request.instructions is None else request.instructions,
         )
         try:
-            how = session_config(replace(self._host.effective, voice=wanted))
+            return self._host.how(wanted)
         except ConfigError as error:
             raise BadField("voice", str(error).removeprefix("voice: ")) from error
-        return replace(how, split_granularity=SENTENCE_BY_SENTENCE)
 
     # -- giving to the engine ---------------------------------------------------------------------------
 

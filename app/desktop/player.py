@@ -6,7 +6,6 @@ It holds at most one reading, new or old, and says at any moment what of it is h
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,6 @@ from app.desktop.player_state import Phase, PlayerState
 from app.desktop.playing import Playing, of_history
 from app.desktop.recording import Recording
 from app.desktop.voices import fall_back
-from app.engine.build import session_config
 from app.engine.events import (
     DecoderState,
     Heard,
@@ -38,8 +36,6 @@ from decoder.wire.messages import SessionConfig
 
 NOTHING_TO_SAY = "There is nothing to say in this text."
 STOPPED_BY_SETTINGS = "The settings were changed: what was spoken is stopped."
-SENTENCE_BY_SENTENCE = "sentence"
-"""Asked of the server, so that it can be shown which sentence is heard."""
 
 
 class Player:
@@ -213,8 +209,7 @@ class Player:
             text = "The server has no voice {0}: its default voice speaks instead."
             self._tell(Severity.WARNING, text, lacks)
         self._told_lacking = lacks
-        how = session_config(replace(self._host.effective, voice=voice))
-        return replace(how, split_granularity=SENTENCE_BY_SENTENCE)
+        return self._host.how(voice)
 
     def _on_event(self, event: HostEvent) -> None:
         playing = self._playing

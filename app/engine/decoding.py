@@ -74,10 +74,7 @@ class Decoding:
                 self._missing = fact
             case facts.DecoderBroken():
                 self._tell(DecoderState(False, str(fact.error), is_broken=True))
-                known = isinstance(fact.error, NearfieldError | DecoderError)
-                self._settle(
-                    fact.error if known else NearfieldError(f"the decoder cannot be loaded: {fact.error}")
-                )
+                self._settle(_as_told(fact.error))
             case _:
                 utterance = next((u for u in self._active if u.number == fact.utterance), None)
                 if utterance is not None:

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass, replace
 
 from app.config import AudioConfig, Config, VoiceConfig
-from app.engine.build import build
+from app.engine.build import build, session_config
 from app.engine.demo import demo_server
 from app.engine.engine import Engine
 from app.engine.events import DecoderState, EngineEvent, LinkStatus, Notice, OutputChanged, Severity
@@ -18,6 +18,7 @@ from app.errors import NearfieldError
 from app.session.session import LinkState
 from decoder.errors import DecoderError
 from decoder.wire.events import Mode
+from decoder.wire.messages import SessionConfig
 
 log = logging.getLogger("nearfield.engine")
 
@@ -147,6 +148,16 @@ class Host:
     def voice(self) -> VoiceConfig:
         """How the next text is spoken; the demo has one voice, and takes no wishes."""
         return VoiceConfig() if self._wanted.is_demo else self._wanted.config.voice
+
+    def how(self, voice: VoiceConfig) -> SessionConfig:
+        """Return how a text is spoken in ``voice``: sentence by sentence, so that it is known which is heard.
+
+        Raises:
+            ConfigError: it cannot be spoken.
+
+        """
+        how = session_config(replace(self._effective, voice=voice))
+        return replace(how, split_granularity="sentence")
 
     def needs_new_engine(self, config: Config, is_demo: bool) -> bool:
         """Whether :meth:`apply` would replace the engine."""
