@@ -145,6 +145,15 @@ echo "bootstrap: installing Python packages (some minutes the first time)"
 if [ "$extras" = demo,test ]; then
     # The reference of the parity tests; its own dependencies would exclude ours, and are not needed.
     "${pip[@]}" install --no-deps qwen-tts==0.1.1
+    # The servers that our client and our plug-in are tested against. Their own dependencies would exclude ours, so
+    # each stands in a folder of its own, which only processes of the tests have on their path.
+    for peer in vllm-omni==0.30.0 vllm-omni==0.22.0; do
+        [ -d ".venv/peers/${peer/==/-}" ] ||
+            "${pip[@]}" install --no-deps --target ".venv/peers/${peer/==/-}" "$peer"
+    done
+    # What vLLM-Omni reads its deploy files with, for the test that compares our checker with its loader.
+    [ -d .venv/peers/omegaconf-2.3.0 ] ||
+        "${pip[@]}" install --no-deps --target .venv/peers/omegaconf-2.3.0 omegaconf==2.3.0 antlr4-python3-runtime==4.9.3
 fi
 echo "$wanted" >"$stamp"
 case $extras in

@@ -18,6 +18,7 @@ from app.engine.utterance import Utterance
 from app.playback.decode_worker import DecodeWorker
 from app.playback.speech_job import Context, Frames, NewUnit, Samples
 from app.session.events import BytesArrived, LinkChanged, LinkState, SessionEvent
+from app.within import within
 from decoder.wire import events as wire
 from decoder.wire.assembler import Anomaly, AnomalyKind
 
@@ -61,7 +62,7 @@ class Arrivals:
     async def mode(self, wait_s: float) -> wire.Mode:
         """Return who decodes, as soon as the server has said it, or after ``wait_s``."""
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._mode_known.wait(), wait_s)
+            await within(wait_s, self._mode_known.wait())
         return self._mode
 
     def begin(self, utterance: Utterance) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from app.config import Config
 from app.engine.engine import Engine
 from app.errors import QueueFull
-from app.headless.within import within
+from app.within import within
 
 log = logging.getLogger("nearfield.booths")
 

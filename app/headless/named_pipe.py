@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from app.errors import ConfigError
-from app.headless.within import within
 from app.text import MAX_TEXT_CHARS
+from app.within import within
 
 READ_BYTES = 64 * 1024
 WHOLE_S = 0.5

@@ -15,6 +15,7 @@ from app.session.backoff import delays_s
 from app.session.connection import Connection, Link
 from app.session.events import BytesArrived, LinkChanged, LinkState, SessionEvent
 from app.session.link import open_link
+from app.within import within
 from decoder.errors import MessageError
 from decoder.spec import CodecSpec
 from decoder.wire.client import ClientSession
@@ -171,7 +172,7 @@ class Session:
                 self._hurried.clear()
                 self._on_event(LinkChanged(LinkState.OFFLINE, str(error), wait_s))
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._hurried.wait(), wait_s)
+                await within(wait_s, self._hurried.wait())
 
     async def _open_once(self) -> Link:
         if not self._is_closed:

@@ -18,6 +18,7 @@ from app.session.address import ServerAddress, server_address
 from app.session.events import BytesArrived, SessionEvent
 from app.session.session import Session
 from app.session.voices import VoiceList, VoiceServer, normal
+from app.within import within
 from decoder.spec import CodecSpec
 from decoder.wire.events import (
     FramesArrived,
@@ -174,7 +175,7 @@ async def _check_speech(config: Config) -> Finding:
         sent_s = clock()
         session.speak(PHRASE)
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(hearing.over.wait(), FIRST_FRAME_S)
+            await within(FIRST_FRAME_S, hearing.over.wait())
         took_s = clock() - sent_s
     except NearfieldError as error:
         return Finding(SPEECH, Verdict.PROBLEM, str(error), "see what the server's own log says")

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from aiohttp import web
 
 from app.headless.http.faults import Fault, too_large
-from app.headless.within import within
+from app.within import within
 
 WHOLE_S = 20.0
 """How long a body may take that is not read as it comes."""

@@ -20,9 +20,9 @@ from app.headless.http.health import Health
 from app.headless.http.live import Live
 from app.headless.http.metrics import CONTENT_TYPE, Metrics
 from app.headless.http.told import status_of
-from app.headless.within import within
 from app.session.address import server_address
 from app.session.voices import VoiceServer
+from app.within import within
 
 KEEP_ALIVE_S = 15.0
 """Between comments that keep proxies from closing a silent stream of events."""

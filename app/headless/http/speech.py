@@ -23,9 +23,9 @@ from app.headless.http.encoders import Format
 from app.headless.http.faults import Fault, fault_of
 from app.headless.http.fields import Field, Kind, read_json
 from app.headless.recital import Recital
-from app.headless.within import within
 from app.session.voices import normal
 from app.text import clean, utterances
+from app.within import within
 from decoder.errors import DecoderError
 from decoder.wire.messages import SessionConfig
 

@@ -31,11 +31,11 @@ from app.headless.booths import Booths
 from app.headless.languages import name_of
 from app.headless.recital import Recital
 from app.headless.voices import asked_for
-from app.headless.within import within
 from app.headless.wyoming.info import info
 from app.headless.wyoming.texts import Text
 from app.headless.wyoming.wire import BadEvent, read_event, write_event
 from app.playback.decoder import Pcm
+from app.within import within
 from decoder.errors import DecoderError
 from decoder.wire.messages import SessionConfig
 

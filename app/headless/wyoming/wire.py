@@ -7,7 +7,7 @@ import json
 
 from wyoming.event import Event, async_write_event
 
-from app.headless.within import within
+from app.within import within
 
 WRITE_S = 60.0
 """How long a reader may take nothing."""

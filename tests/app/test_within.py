@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from app.headless.within import within
+from app.within import within
 
 
 async def echo(text: str) -> str:
