@@ -15,7 +15,7 @@ from app.engine.events import EngineEvent, Notice, OutputChanged, Severity
 from app.engine.reference import reference_uri
 from app.engine.voicing import spoken
 from app.errors import ConfigError
-from app.playback.chunk_policy import StartBuffer
+from app.playback.chunk_policy import StartBuffer, start_buffer_s
 from app.playback.decode_worker import DecodeWorker
 from app.playback.decoder import Decoder
 from app.playback.facts import DecodeFact, DeviceMissing
@@ -63,7 +63,8 @@ def build(
         config.server.allow_insecure_key,
         config.server.connect_timeout_s,
     )
-    start_buffer = StartBuffer(config.audio.start_buffer_s)
+    start_s = start_buffer_s(config.audio.start_buffer_s, config.server.packet_frames, spec.frame_s)
+    start_buffer = StartBuffer(start_s)
     parts = Parts(
         session=lambda on_event: Session(address, spec, on_event),
         worker=lambda emit: DecodeWorker(
@@ -95,6 +96,7 @@ def session_config(config: Config) -> SessionConfig:
         ref_text=voice.ref_text or None,
         x_vector_only_mode=voice.x_vector_only or None,
         accept_codec_context=True,
+        packet_frames=config.server.packet_frames or None,
     )
     if fault := config_fault(message):
         raise ConfigError(f"voice: {fault}")

@@ -22,6 +22,15 @@ ARRIVAL_MARGIN = 1.1
 _SMOOTHING = 0.25
 
 
+def start_buffer_s(base_s: float, packet_frames: int, frame_s: float) -> float:
+    """Return the sound wanted before the start, if frames were asked for in packets of ``packet_frames``.
+
+    A packet comes when its last frame is made: while that lasts, what is there has to be enough. 0 is one
+    frame a packet, and so many are in ``base_s`` already.
+    """
+    return base_s + max(0, packet_frames - 1) * frame_s
+
+
 @dataclass
 class DecodeCost:
     """Measured seconds a chunk takes, by its frames; between measured lengths it is interpolated."""

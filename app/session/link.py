@@ -31,7 +31,7 @@ from decoder.wire.messages import MAX_MESSAGE_BYTES
 
 PING_INTERVAL_S = 8.0
 PING_TIMEOUT_S = 8.0
-"""A peer that vanished is noticed after at most the sum, 16 s."""
+"""A peer that vanished is noticed at most this sum, 16 s, after its last byte."""
 CLOSE_TIMEOUT_S = 1.0
 UNWRITABLE_S = 0.5
 """How much longer a peer may take that does not even read what is sent to it."""
@@ -50,6 +50,49 @@ _OUR_REASONS = {
 }
 """Close codes that this end sends when what it received cannot be taken; it would be the same again."""
 _NO_PONG = 1011
+
+
+class _Hearing(ClientConnection):
+    """Knows when the last byte came, and pings a peer that is quiet.
+
+    The library's own pings ask for the pong itself, and that waits behind all the sound that a slow link has
+    yet to carry: a peer from which bytes come is alive, whatever they are.
+    """
+
+    _heard_s = 0.0
+    _heard_bytes = 0
+    _watching: asyncio.Task[None] | None = None
+
+    def watch(self, ping_interval_s: float, ping_timeout_s: float) -> None:
+        """Ping after ``ping_interval_s`` without a byte, and close with 1011 if none comes then either."""
+        self._heard_s = time.monotonic()
+        self._watching = asyncio.create_task(self._watch(ping_interval_s, ping_timeout_s))
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes of the peer."""
+        self._heard_s = time.monotonic()
+        self._heard_bytes += len(data)
+        super().data_received(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Ping no more."""
+        if self._watching is not None:
+            self._watching.cancel()
+        super().connection_lost(exc)
+
+    async def _watch(self, ping_interval_s: float, ping_timeout_s: float) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            while True:
+                quiet_s = time.monotonic() - self._heard_s
+                if quiet_s < ping_interval_s:
+                    await asyncio.sleep(ping_interval_s - quiet_s)
+                    continue
+                before_bytes = self._heard_bytes
+                pong = await self.ping()
+                await asyncio.wait([pong], timeout=ping_timeout_s)
+                if self._heard_bytes == before_bytes:
+                    await self.close(_NO_PONG, "nothing was heard")
+                    return
 
 
 class Link:
@@ -142,8 +185,8 @@ async def open_link(
                 sock=dialled,
                 ssl=tls,
                 open_timeout=max(0.0, address.open_timeout_s - (time.monotonic() - began_s)),
-                ping_interval=ping_interval_s,
-                ping_timeout=ping_timeout_s,
+                ping_interval=None,
+                create_connection=_Hearing,
                 close_timeout=CLOSE_TIMEOUT_S,
                 max_size=MAX_MESSAGE_BYTES,
             )
@@ -151,7 +194,10 @@ async def open_link(
             if dialled is not None:
                 dialled.close()
             raise
-        return Link(await opening)
+        connection = await opening
+        assert isinstance(connection, _Hearing)
+        connection.watch(ping_interval_s, ping_timeout_s)
+        return Link(connection)
     except (OSError, asyncio.TimeoutError, WebSocketException, EOFError, ImportError) as error:
         raise _in_words(address, proxy, error) from error
 

@@ -39,6 +39,9 @@ SETTLE_S = 2.0
 KEEPALIVE_S = 20.0
 """Servers drop a link that says nothing for 30 s; an empty ``input.text`` is harmless."""
 
+MAX_ERROR_CHARS = 2000
+"""Of a server's ``error``: it is shown to people."""
+
 _MODE_UNSUPPORTED = "is not supported by the loaded TTS model"
 _UNKNOWN_TYPE = "Unknown message type"
 _PCM_FORMATS = ("pcm", "pcm16", "s16le")
@@ -163,7 +166,7 @@ class ClientSession:
             return self._take_events()
         match message:
             case m.ErrorMessage():
-                self._on_error(message.message, now_s)
+                self._on_error(message.message[:MAX_ERROR_CHARS], now_s)
             case m.InputCancelled():
                 self._on_input_cancelled()
             case m.SessionDone():
@@ -179,7 +182,7 @@ class ClientSession:
             case m.AudioDone():
                 self._on_unit_done(message, message.total_bytes, now_s)
             case m.Unknown():
-                self._report(AnomalyKind.UNKNOWN_MESSAGE, message.type)
+                self._report(AnomalyKind.UNKNOWN_MESSAGE, message.type[: m.MAX_SHOWN_CHARS])
         return self._take_events()
 
     def receive_bytes(self, data: bytes, now_s: float) -> list[Event]:

@@ -37,6 +37,11 @@ _MUST_MATCH = (
 M = TypeVar("M", bound="Message")
 
 
+def shown(value: Any) -> str:
+    """Return ``value`` as an error text repeats it: as Python writes it, and not much of it."""
+    return well_formed(repr(value)[:MAX_SHOWN_CHARS])
+
+
 def well_formed(text: str) -> str:
     """Return ``text`` with lone surrogates, which no UTF-8 can carry, replaced by U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -71,8 +76,7 @@ class Message:
                 continue
             if not _fits(value, allowed):
                 wanted = " or ".join(t.__name__ for t in allowed if t is not type(None))
-                shown = well_formed(repr(value)[:MAX_SHOWN_CHARS])
-                raise MessageError(f"{cls.TYPE}: {name} is {shown}, expected {wanted}", cls.TYPE)
+                raise MessageError(f"{cls.TYPE}: {name} is {shown(value)}, expected {wanted}", cls.TYPE)
             values[name] = well_formed(value) if isinstance(value, str) else value
         return cls(**values)
 
@@ -127,6 +131,8 @@ class SessionConfig(Message):
     word_timestamps: bool | None = None
     speed: float | None = None
     accept_codec_context: bool | None = None
+    packet_frames: int | None = None
+    """Frames a packet, see :class:`decoder.wire.coalescing.Coalescer`; an extension of ours."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +210,7 @@ class CodecStart(Message):
         for name in _MUST_MATCH:
             theirs, own = getattr(self, name), getattr(ours, name)
             if theirs != own:
-                return f"the server sends {name} {theirs!r}, the loaded decoder wants {own!r}"
+                return f"the server sends {name} {shown(theirs)}, the loaded decoder wants {own!r}"
         return None
 
 

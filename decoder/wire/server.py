@@ -16,10 +16,15 @@ from decoder.errors import MessageError
 from decoder.spec import CodecSpec
 from decoder.wire import messages as m
 from decoder.wire.packets import MAX_PACKET_FRAMES, SEQ_MODULUS, Codes, Flags, as_codes, pack
-from decoder.wire.rules import CODEC_MODE, config_fault
+from decoder.wire.rules import CODEC_MODE, PCM_MODE, config_fault
 
 CONFIG_TIMEOUT_S = 10.0
 IDLE_TIMEOUT_S = 30.0
+MAX_WAITING_BYTES = 4 * 1024 * 1024
+"""Of text that was sent and is not being spoken: days of speech, and an end to what a client may pile up."""
+MAX_WAITING_UTTERANCES = 1000
+NO_PCM = "this server does not decode and has no PCM to send: set output_mode to 'codec_tokens'"
+CONFIG_OUT_OF_PLACE = "session.config cannot be applied while an utterance is in progress"
 
 
 @dataclass(frozen=True)
@@ -65,8 +70,11 @@ class ServerTraits:
     codec: bool = True
     """Knows ``output_mode`` and ``input.cancel``; a stock server ignores one and refuses the other, and reads
     nothing while it speaks: what comes meanwhile is taken after the utterance."""
+    pcm: bool = True
+    """Sends PCM, too; a server that does not decode refuses a ``session.config`` that asks for it."""
     old_generation: bool = False
     """``input.done`` ends the connection and nothing has an ``utterance_index``."""
+    config_timeout_s: float = CONFIG_TIMEOUT_S
     idle_timeout_s: float = IDLE_TIMEOUT_S
     model: str = "Qwen3-TTS"
 
@@ -86,12 +94,14 @@ class ServerSession:
     spec: CodecSpec
     traits: ServerTraits = field(default_factory=ServerTraits)
     opened_s: float = 0.0
+    utterances: int = 0
+    """Utterances of the connection so far; not 0 from the start where another session went before."""
     _phase: _Phase = _Phase.UNCONFIGURED
     _config: m.SessionConfig = field(default_factory=m.SessionConfig)
     _text: list[str] = field(default_factory=list)
     _waiting: deque[str] = field(default_factory=deque)
     _unread: deque[str] = field(default_factory=deque)
-    _utterances: int = 0
+    _waiting_bytes: int = 0
     _sentences: int = 0
     _unit: _Unit | None = None
     _last_heard_s: float | None = None
@@ -132,7 +142,7 @@ class ServerSession:
             case m.SessionClose():
                 self._close(1000)
             case m.Unknown():
-                self.send_error(f"Unknown message type: {message.type}")
+                self.send_error(f"Unknown message type: {message.type[: m.MAX_SHOWN_CHARS]}")
             case m.Message():
                 self.send_error(f"Unknown message type: {message.TYPE}")
 
@@ -142,10 +152,20 @@ class ServerSession:
         return self._take_events()
 
     @property
+    def is_configured(self) -> bool:
+        """Whether a first ``session.config`` was taken, and the session has not ended."""
+        return self._phase in (_Phase.IDLE, _Phase.SPEAKING)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it speaks or has text to speak: no other ``session.config`` may come between."""
+        return self._phase is _Phase.SPEAKING or any(self._text)
+
+    @property
     def deadline_s(self) -> float | None:
         """The instant at which :meth:`tick` gives up on the client, or ``None`` while speaking and closed."""
         if self._phase is _Phase.UNCONFIGURED:
-            return self.opened_s + CONFIG_TIMEOUT_S
+            return self.opened_s + self.traits.config_timeout_s
         if self._phase is not _Phase.IDLE or self._last_heard_s is None:
             return None
         return self._last_heard_s + self.traits.idle_timeout_s
@@ -261,7 +281,7 @@ class ServerSession:
 
     @property
     def _index(self) -> int | None:
-        return None if self.traits.old_generation else self._utterances - 1
+        return None if self.traits.old_generation else self.utterances - 1
 
     def _open_unit(self) -> _Unit:
         if self._unit is None:
@@ -276,7 +296,7 @@ class ServerSession:
             return
         if not isinstance(message, m.SessionConfig):
             got = message.type if isinstance(message, m.Unknown) else message.TYPE
-            self._fail(f"Expected session.config, got: {got}")
+            self._fail(f"Expected session.config, got: {got[: m.MAX_SHOWN_CHARS]}")
         elif fault := self._fault(message):
             self._fail(fault)
         else:
@@ -284,41 +304,53 @@ class ServerSession:
             self._phase = _Phase.IDLE
 
     def _reconfigure(self, message: m.SessionConfig) -> None:
-        if self._phase is _Phase.SPEAKING or any(self._text):
-            self.send_error("session.config cannot be applied while an utterance is in progress")
+        if self.is_busy:
+            self.send_error(CONFIG_OUT_OF_PLACE)
         elif fault := self._fault(message):
             self.send_error(fault)
         else:
             self._config = message
 
     def _fault(self, config: m.SessionConfig) -> str | None:
+        if not self.traits.pcm and config.output_mode in (None, PCM_MODE):
+            return NO_PCM
         # A stock server knows nothing of output_mode and ignores it.
         return config_fault(config if self.traits.codec else replace(config, output_mode=None))
 
     def _append(self, text: str) -> None:
-        size_bytes = len(text.encode("utf-8", "replace"))
+        size_bytes = _size_bytes(text)
         if size_bytes > m.MAX_TEXT_BYTES:
             self.send_error(f"input.text has {size_bytes} bytes, at most {m.MAX_TEXT_BYTES} are taken")
-        else:
+        elif self._waiting_bytes + size_bytes > MAX_WAITING_BYTES:
+            self.send_error(
+                f"input.text was not taken: {self._waiting_bytes} bytes of text wait to be spoken already"
+            )
+        elif text:
             self._text.append(text)
+            self._waiting_bytes += size_bytes
 
     def _flush(self) -> None:
         text, self._text = "".join(self._text), []
-        if self._phase is _Phase.SPEAKING:
+        if self._phase is not _Phase.SPEAKING:
+            self._request(text)
+        elif len(self._waiting) < MAX_WAITING_UTTERANCES:
             self._waiting.append(text)
         else:
-            self._request(text)
+            self._waiting_bytes -= _size_bytes(text)
+            self.send_error(f"input.done was not taken: {len(self._waiting)} utterances wait already")
 
     def _request(self, text: str) -> None:
-        self._utterances += 1
+        self._waiting_bytes -= _size_bytes(text)
+        self.utterances += 1
         self._sentences = 0
         self._phase = _Phase.SPEAKING
-        self._events.append(UtteranceRequested(self._utterances - 1, text, self._config))
+        self._events.append(UtteranceRequested(self.utterances - 1, text, self._config))
 
     def _cancel(self) -> None:
         """Abort what is being spoken, and forget what was to follow it."""
         self._text.clear()
         self._waiting.clear()
+        self._waiting_bytes = 0
         if self._phase is _Phase.SPEAKING:
             self._events.append(CancelRequested())
         else:
@@ -340,3 +372,7 @@ class ServerSession:
     def _take_events(self) -> list[ServerEvent]:
         events, self._events = self._events, []
         return events
+
+
+def _size_bytes(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))

@@ -177,6 +177,8 @@ def test_every_known_key_is_listed_once() -> None:
         ("audio.start_buffer_s", "inf", "expected a number"),
         ("server.connect_timeout_s", "1e9", "expected a number <= 3600"),
         ("server.connect_timeout_s", "0", "expected a number >= 0.5"),
+        ("server.packet_frames", "26", "expected a whole number <= 25"),
+        ("server.packet_frames", "-1", "expected a whole number >= 0"),
         ("decoder.threads", "-1", "expected a whole number >= 0"),
         ("decoder.threads", "two", "expected a whole number"),
         ("voice.seed", "1.5", "expected a whole number"),

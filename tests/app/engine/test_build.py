@@ -44,6 +44,13 @@ def test_building_loads_neither_torch_nor_the_sound_library() -> None:
     assert ran.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize(("packet_frames", "asked"), [(0, None), (1, 1), (25, 25)])
+def test_packets_are_asked_for_only_if_they_are_set(packet_frames: int, asked: int | None) -> None:
+    message = session_config(Config(server=ServerConfig(packet_frames=packet_frames)))
+    assert message.packet_frames == asked
+    assert ("packet_frames" in message.to_json()) is (asked is not None)
+
+
 @pytest.mark.parametrize(
     ("config", "words"),
     [

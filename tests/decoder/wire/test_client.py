@@ -25,6 +25,7 @@ from decoder.wire.events import (
     UnitStarted,
 )
 from decoder.wire.utterance import END_GRACE_S, QUIET_S, RAN_AWAY
+from tests.decoder.wire.junk import server_junk
 from tests.decoder.wire.lines import (
     EOS,
     NOW_S,
@@ -44,7 +45,6 @@ from tests.decoder.wire.lines import (
     heard,
     is_ready,
     is_useless,
-    json_values,
     line,
     outcome,
     packet,
@@ -931,32 +931,9 @@ def test_each_cancel_has_its_own_answer() -> None:
 
 # -- anything at all ----------------------------------------------------------------------------------
 
-TYPES = [*m._TO_CLIENT, *m._TO_SERVER, "x"]
-FIELDS = sorted({name for cls in m._TO_CLIENT.values() for name in m._fields_of(cls)})
-
-
-@st.composite
-def junk_lines(draw: st.DrawFn) -> str | bytes:
-    """Draw text, bytes, JSON, or a message with anything in its fields; a true index or a silly one."""
-    kind = draw(st.sampled_from(["text", "bytes", "json", "message", "message", "start", "packet"]))
-    if kind == "text":
-        return draw(st.text())
-    if kind == "bytes":
-        return draw(st.binary(max_size=80))
-    if kind == "json":
-        return json.dumps(draw(json_values))
-    if kind == "packet":
-        codes = np.full((draw(st.integers(0, 3)), 16), draw(st.integers(0, 2200)), np.int16)
-        return packet(draw(st.integers(0, 5)), codes, draw(st.integers(0, 255)))
-    wrong = draw(st.dictionaries(st.sampled_from(FIELDS), json_values | st.integers(), max_size=3))
-    index = draw(st.sampled_from([None, 0, 0, 0, -1, 10**9]))
-    if kind == "start":
-        return codec_start(index, **{k: v for k, v in wrong.items() if k != "utterance_index"})
-    return json.dumps({"type": draw(st.sampled_from(TYPES)), **wrong, "utterance_index": index})
-
 
 @settings(max_examples=250, deadline=None)
-@given(st.lists(junk_lines(), max_size=12), st.booleans(), st.integers(0, 3), st.booleans())
+@given(st.lists(server_junk(), max_size=12), st.booleans(), st.integers(0, 3), st.booleans())
 def test_nothing_a_server_sends_raises_or_spoils_the_next_utterance(
     junk: list[str | bytes], probe: bool, cancel_after: int, numbered: bool
 ) -> None:
@@ -986,7 +963,7 @@ def test_nothing_a_server_sends_raises_or_spoils_the_next_utterance(
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(junk_lines(), max_size=12), st.integers(0, 12))
+@given(st.lists(server_junk(), max_size=12), st.integers(0, 12))
 def test_no_phase_hangs_without_a_deadline_once_frames_have_come(junk: list[str | bytes], at: int) -> None:
     """Whatever came: if anything was heard, time alone brings the utterance to its end."""
     client = speaking_client()

@@ -30,6 +30,11 @@ URI = "https://example.org/me.wav"
         {"instructions": "x" * 500},
         {"max_new_tokens": 1},
         {"max_new_tokens": 4096},
+        {"packet_frames": 1},
+        {"packet_frames": 25},
+        {"seed": -(2**63)},
+        {"seed": 2**63 - 1},
+        {"task_type": "Base", "speaker_embedding": [0, -1.5] * 4096},
         *({"language": language} for language in LANGUAGES),
         *({"split_granularity": how} for how in ("none", "sentence", "clause")),
     ],
@@ -63,8 +68,23 @@ def test_what_the_protocol_allows_is_allowed(fields: dict[str, Any]) -> None:
         ({"instructions": "x" * 501}, "501 characters, at most 500"),
         ({"max_new_tokens": 0}, "outside 1..4096"),
         ({"max_new_tokens": 4097}, "outside 1..4096"),
+        ({"packet_frames": 0}, "packet_frames 0 is outside 1..25"),
+        ({"packet_frames": 26}, "packet_frames 26 is outside 1..25"),
+        ({"seed": 2**63}, "does not fit into 64 bits"),
+        ({"seed": -(2**63) - 1}, "does not fit into 64 bits"),
+        *(
+            ({"task_type": "Base", "speaker_embedding": bad}, "list of 1..8192 finite numbers")
+            for bad in ([], ["0.5"], [True], [[0.5]], [float("nan")], [float("inf")], [0.5] * 8193)
+        ),
     ],
 )
 def test_what_the_protocol_refuses_is_named(fields: dict[str, Any], message: str) -> None:
     """With the words of a server where it has words."""
     assert message in str(config_fault(SessionConfig(**fields)))
+
+
+@pytest.mark.parametrize("name", ["output_mode", "task_type", "language", "split_granularity", "ref_audio"])
+def test_a_fault_repeats_little_of_what_was_sent(name: str) -> None:
+    """However long it was."""
+    fields = {"task_type": "Base", "ref_text": "x"} | {name: "x" * 1_000_000}
+    assert len(str(config_fault(SessionConfig(**fields)))) < 400

@@ -15,6 +15,9 @@ from decoder.spec import CodecSpec
 from decoder.wire import messages as m
 from decoder.wire.packets import MAX_PACKET_FRAMES, Flags, unpack
 from decoder.wire.server import (
+    MAX_WAITING_BYTES,
+    MAX_WAITING_UTTERANCES,
+    NO_PCM,
     CancelRequested,
     CloseRequested,
     ServerEvent,
@@ -22,7 +25,8 @@ from decoder.wire.server import (
     ServerTraits,
     UtteranceRequested,
 )
-from tests.decoder.wire.lines import NOW_S, SPEC, frames, json_values, line
+from tests.decoder.wire.junk import client_junk
+from tests.decoder.wire.lines import NOW_S, SPEC, frames, line
 
 CONFIG = line("session.config", output_mode="codec_tokens", stream_audio=True, response_format="pcm")
 TEXT, DONE, CANCEL, CLOSE = (
@@ -299,6 +303,20 @@ def test_a_context_is_sent_only_to_a_client_that_takes_it(accepts: bool | None) 
 # -- a stock server -----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("mode", [None, "pcm"])
+def test_a_server_that_does_not_decode_refuses_pcm(mode: str | None) -> None:
+    traits = ServerTraits(pcm=False)
+    server = configured(traits)
+    pcm = line("session.config", **({} if mode is None else {"output_mode": mode}))
+    assert give(server, pcm) == []
+    assert errors(server) == [NO_PCM]
+    (request,) = give(server, TEXT, DONE)
+    assert isinstance(request, UtteranceRequested)
+    assert request.wants_codec
+    first = ServerSession(SPEC, traits, NOW_S)
+    assert first.receive_text(pcm, NOW_S) == [CloseRequested(1006)]
+
+
 def test_a_stock_server_knows_neither_mode_nor_cancel() -> None:
     """It ignores the one, with whatever depends on it, and refuses the other; the rest it checks."""
     odd = line("session.config", output_mode="whatever", speed=1.5)
@@ -360,19 +378,44 @@ def test_the_old_generation_ends_the_connection_with_the_utterance() -> None:
     assert server.deadline_s is None
 
 
+def test_no_more_text_is_kept_than_anybody_would_want_spoken() -> None:
+    """A client that never flushes piles up no memory; after a flush or a cancel there is room again."""
+    server = configured()
+    piece = line("input.text", text="x" * m.MAX_TEXT_BYTES)
+    full = MAX_WAITING_BYTES // m.MAX_TEXT_BYTES
+    give(server, *[piece] * full)
+    assert errors(server) == []
+    give(server, piece, piece)
+    told = f"input.text was not taken: {MAX_WAITING_BYTES} bytes of text wait to be spoken already"
+    assert errors(server) == [told, told]
+    (event,) = give(server, DONE)
+    assert isinstance(event, UtteranceRequested)
+    assert len(event.text) == MAX_WAITING_BYTES
+    give(server, *[piece] * full, DONE)
+    assert errors(server) == []
+    give(server, *[piece] * full)
+    assert len(errors(server)) == full, "what waits to be spoken is in the way"
+    give(server, CANCEL)
+    server.end_utterance(NOW_S)
+    give(server, *[piece] * full)
+    assert errors(server) == []
+
+
+def test_no_more_flushes_are_kept_than_anybody_would_want_spoken() -> None:
+    """The next one is refused with its text, and those before it are spoken."""
+    server = speaking()
+    give(server, *[TEXT, DONE] * MAX_WAITING_UTTERANCES)
+    assert errors(server) == []
+    give(server, TEXT, DONE)
+    assert errors(server) == ["input.done was not taken: 1000 utterances wait already"]
+    (event,) = server.end_utterance(NOW_S)
+    assert isinstance(event, UtteranceRequested)
+    assert (event.utterance_index, event.text) == (1, "Hello.")
+    give(server, TEXT, DONE)
+    assert errors(server) == []
+
+
 # -- anything at all ----------------------------------------------------------------------------------
-
-CLIENT_FIELDS = sorted({name for cls in m._TO_SERVER.values() for name in m._fields_of(cls)})
-
-client_junk = (
-    st.text()
-    | json_values.map(json.dumps)
-    | st.builds(
-        lambda kind, body: json.dumps({**body, "type": kind}),
-        st.sampled_from([*m._TO_SERVER, "codec.start", "x"]),
-        st.dictionaries(st.sampled_from(CLIENT_FIELDS) | st.text(max_size=5), json_values, max_size=4),
-    )
-)
 
 
 @settings(max_examples=200, deadline=None)
