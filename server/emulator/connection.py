@@ -1,4 +1,4 @@
-"""One client: a task that always reads, one that writes, one that watches the clock, one that speaks."""
+"""One client: a task that always reads, one that writes, one that speaks; and a timer."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ class Connection:
             host.talker.spec,
             ServerTraits(
                 codec=scenario.speaks_codec,
+                pcm=host.talker.speaks_pcm,
                 old_generation=scenario.old_generation,
+                config_timeout_s=scenario.config_timeout_s,
                 idle_timeout_s=scenario.idle_timeout_s,
                 model=host.talker.model,
             ),
@@ -68,17 +70,20 @@ class Connection:
         self._speaking: asyncio.Task[None] | None = None
         self._stopping: set[asyncio.Task[None]] = set()
         self._closing = False
-        self._changed = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
 
     async def run(self) -> None:
         """Serve until either side ends it, and leave no task behind."""
         tasks = [
             asyncio.create_task(work)
-            for work in (self._read(), self._outgoing.run(), self._watch(), self._socket.wait_closed())
+            for work in (self._read(), self._outgoing.run(), self._socket.wait_closed())
         ]
+        self._watch()
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            self._closing = True
+            self._watch()
             for task in tasks:
                 task.cancel()
             self._stop_speaking()
@@ -103,21 +108,25 @@ class Connection:
             if self._speaking is not None and not self._reads_while_speaking:
                 await asyncio.wait([self._speaking])
 
-    async def _watch(self) -> None:
-        while True:
-            self._changed.clear()
-            deadline_s = None if self._closing else self._session.deadline_s
-            wait_s = None if deadline_s is None else max(0.0, deadline_s - time.monotonic())
-            try:
-                await asyncio.wait_for(self._changed.wait(), wait_s)
-            except asyncio.TimeoutError:
-                self._handle(self._session.tick(time.monotonic()))
-
     async def _speak(self, speech: Speech) -> None:
         await speech.run()
         self._finish(speech)
 
     # -- what happens in them ---------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        """Set the timer anew: a client that says nothing until then is given up."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        deadline_s = self._session.deadline_s
+        if deadline_s is not None and not self._closing:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(max(0.0, deadline_s - time.monotonic()), self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._handle(self._session.tick(time.monotonic()))
 
     def _handle(self, events: list[ServerEvent]) -> None:
         self._flush()
@@ -129,7 +138,7 @@ class Connection:
                     self._cancel()
                 case CloseRequested():
                     self._close(event.code)
-        self._changed.set()
+        self._watch()
 
     def _start(self, request: UtteranceRequested) -> None:
         scenario, record = self._host.begin_utterance(self._record.number, request)

@@ -48,7 +48,8 @@ class Emulator:
 
     ``port`` 0 takes a free one; ``url`` says which. ``api_key`` is asked for as a bearer token; ``ssl`` makes
     it ``wss``. ``ping_interval_s`` and ``ping_timeout_s`` are seconds, ``None`` for never. ``scenario`` may
-    be replaced at any time: its kind counts for the next connection, the rest for the next utterance.
+    be replaced at any time: its kind counts for the next connection, the rest for the next utterance. Of the
+    sessions and of the utterances so many as ``kept_records`` are remembered, with all that is in them.
     """
 
     def __init__(
@@ -62,15 +63,16 @@ class Emulator:
         ssl: tls.SSLContext | None = None,
         ping_interval_s: float | None = PING_S,
         ping_timeout_s: float | None = PING_S,
+        kept_records: int = KEPT_RECORDS,
     ) -> None:
         self.talker = talker
         self.scenario = scenario or Scenario()
         self.host = host
         self.port = port
         """The port listened at, once open."""
-        self.sessions: deque[SessionRecord] = deque(maxlen=KEPT_RECORDS)
+        self.sessions: deque[SessionRecord] = deque(maxlen=kept_records)
         """The newest connections, oldest first."""
-        self.utterances: deque[UtteranceRecord] = deque(maxlen=KEPT_RECORDS)
+        self.utterances: deque[UtteranceRecord] = deque(maxlen=kept_records)
         """The newest utterances of all connections, in the order in which they were asked for."""
         self._ssl = ssl
         self._ping_interval_s = ping_interval_s

@@ -1,7 +1,8 @@
 """What a server does: its kind, its pace, and everything that it gets wrong, as one frozen value.
 
 Frames are counted from 0 over the whole utterance, packets from 0 in each unit (as ``seq`` counts them).
-With the defaults a server does nothing wrong and speaks at twice real time, one frame a packet.
+With the defaults a server does nothing wrong and speaks at twice real time, in the packets that its client
+asks for.
 """
 
 from __future__ import annotations
@@ -45,9 +46,13 @@ class Scenario:
     )
     old_generation: bool = _opt(False, "input.done ends the connection, no utterance_index", fault=False)
     pace: float = _opt(2.0, "frames a second, as a multiple of real time; 0: as fast as it goes", fault=False)
-    packet_frames: int = _opt(1, "frames in a packet", fault=False)
+    packet_frames: int | None = _opt(
+        None,
+        "frames in a packet, whatever the client asks for; by default what it asks for, else 1",
+        fault=False,
+    )
     packet_frames_max: int | None = _opt(
-        None, "packets of a random size, from --packet-frames to this many frames", fault=False
+        None, "packets of a random size, from --packet-frames (or 1) to this many frames", fault=False
     )
     eos: str = _opt(
         "own",
@@ -60,6 +65,7 @@ class Scenario:
         "reference frames (silence) in front of each unit, for clients that accept codec.context",
         fault=False,
     )
+    config_timeout_s: float = _opt(10.0, "seconds within which a client must say session.config", fault=False)
     idle_timeout_s: float = _opt(
         30.0, "seconds without a message after which a client is dropped", fault=False
     )
@@ -125,10 +131,11 @@ class Scenario:
             numbers = value if isinstance(value, tuple) else (value,)
             if any(isinstance(number, (int, float)) and not number >= 0 for number in numbers):
                 raise ValueError(f"{f.name} is {value}, it cannot be negative")
-        if not 1 <= self.packet_frames <= (self.packet_frames_max or MAX_PACKET_FRAMES) <= MAX_PACKET_FRAMES:
+        least = 1 if self.packet_frames is None else self.packet_frames
+        if not 1 <= least <= (self.packet_frames_max or MAX_PACKET_FRAMES) <= MAX_PACKET_FRAMES:
             raise ValueError(
                 f"packets have 1..{MAX_PACKET_FRAMES} frames, "
-                f"not {self.packet_frames}..{self.packet_frames_max or MAX_PACKET_FRAMES}"
+                f"not {least}..{self.packet_frames_max or MAX_PACKET_FRAMES}"
             )
         if self.bad_code is not None and not -0x8000 <= self.bad_code <= 0x7FFF:
             raise ValueError(f"bad_code is {self.bad_code}, an int16 is sent")

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from decoder.wire.coalescing import packet_sizes
 from decoder.wire.packets import Codes, Flags
 from decoder.wire.server import ServerSession, UtteranceRequested
 from server.emulator.mutate import Mutation
@@ -60,6 +61,7 @@ class Speech:
         self._pcm = not (scenario.speaks_codec and request.wants_codec)
         self._unit_is_open = False
         self._frames = 0
+        self._sizes = packet_sizes(None)
 
     async def run(self) -> None:
         """Speak every unit; what fails is told to the client."""
@@ -92,7 +94,9 @@ class Speech:
         if self.scenario.kind == "stock-talker-only":
             self._end_unit()
             return
+        await self._send_context(text)
         s = self.scenario
+        self._sizes = packet_sizes(None if self._pcm else self.request.config.packet_frames)
         source = unit_frames(self._talker, s, self.request.config, text, pcm=self._pcm)
         sized = packets(
             source,
@@ -108,6 +112,16 @@ class Speech:
                 await self._send(frames, is_last)
         self._end_unit()
 
+    async def _send_context(self, text: str) -> None:
+        """Send what the voice was cloned from, if it was and the client takes it."""
+        config = self.request.config
+        if self._pcm or not config.accept_codec_context:
+            return
+        codes = await self._talker.context(text, config)
+        if codes is not None:
+            self._session.send_context(codes)
+            self._flush()
+
     async def _send(self, frames: Codes, is_last: bool) -> None:
         now_s = asyncio.get_running_loop().time()
         due_s = self._pacer.due_s(self._frames, len(frames), now_s)
@@ -122,8 +136,11 @@ class Speech:
         await self._drained()
 
     def _next_size(self) -> int:
+        """Return the size of the unit's next packet; a scenario's own sizes go before the client's."""
         low, high = self.scenario.packet_frames, self.scenario.packet_frames_max
-        return low if high is None else self._rng.randint(low, high)
+        if high is not None:
+            return self._rng.randint(low or 1, high)
+        return low or next(self._sizes)
 
     def _start_unit(self, text: str) -> None:
         if self._pcm:

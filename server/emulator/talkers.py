@@ -49,17 +49,37 @@ class Talker(Protocol):
     def notice(self) -> str | None:
         """One line for the user, if this talker is not what they might expect."""
 
+    @property
+    def speaks_pcm(self) -> bool:
+        """Whether PCM may be asked for. A tone stands for it, so a server that is no plaything refuses it."""
+
     async def load(self) -> None:
         """Get ready to speak at once; the event loop is not blocked."""
 
     def frames(self, text: str, config: SessionConfig) -> AsyncGenerator[Codes, None]:
         """Yield int16 ``[n, codebooks]`` as they are produced; closing the iterator stops the production."""
 
+    async def context(self, text: str, config: SessionConfig) -> Codes | None:
+        """Return the reference codes int16 ``[n, codebooks]`` that :meth:`frames` goes on from, or ``None``.
+
+        Only a cloned voice has them; of many, the client gets the last 72.
+        """
+
     def silence(self, frames: int) -> Codes:
         """Return so many frames of silence, int16 ``[frames, codebooks]``."""
 
 
-class SyntheticTalker:
+class PlainTalker:
+    """What every talker of the emulator has in common: it clones no voice, and a tone stands for its PCM."""
+
+    speaks_pcm = True
+
+    async def context(self, text: str, config: SessionConfig) -> Codes | None:
+        """Return ``None``: there is no reference."""
+        return None
+
+
+class SyntheticTalker(PlainTalker):
     """Random codes that depend on text and seed only: noise to the ear, but every frame is known."""
 
     model = "nearfield-synthetic"
@@ -96,7 +116,7 @@ class SyntheticTalker:
         return np.full((frames, self.spec.codebooks), 1, np.int16)
 
 
-class TapeTalker:
+class TapeTalker(PlainTalker):
     """Plays recorded tapes: the one whose text was asked for, else the next in turn.
 
     Raises ``TapeError`` if the folder holds no tapes, or tapes of different codecs.
@@ -140,7 +160,7 @@ class TapeTalker:
         return np.repeat(self.tapes[0].codes[-1:], frames, axis=0)
 
 
-class DemoVoiceTalker:
+class DemoVoiceTalker(PlainTalker):
     """The demo voice: it renders in a thread of its own, so that the event loop is never blocked.
 
     ``make`` builds the blocking talker, in that thread too; :meth:`load` raises what it raises.

@@ -13,6 +13,7 @@ import numpy as np
 from decoder.spec import CodecSpec
 from decoder.wire.messages import SessionConfig
 from decoder.wire.packets import Codes
+from server.emulator.talkers import PlainTalker
 from tests.helpers.fake_decoder import SPEC, frames
 
 _ASKED = re.compile(r"(\d+) frames from (\d+)")
@@ -23,7 +24,7 @@ def text_for(count: int, first: int = 1) -> str:
     return f"Say {count} frames from {first}" + " and so on" * (count // 18) + "."
 
 
-class CountingTalker:
+class CountingTalker(PlainTalker):
     """Says ``frames(first, count)``; frame 0 is all zero and would be taken for a placeholder."""
 
     model = "counting"

@@ -116,6 +116,29 @@ async def test_packet_frames_sets_the_size() -> None:
     np.testing.assert_array_equal(heard.codes, TRUE)
 
 
+async def test_the_time_for_a_config_can_be_cut() -> None:
+    async with Emulator(SyntheticTalker(), fast(config_timeout_s=0.05)) as e, client(e.url) as c:
+        assert (await c.hear("error")).json("error")["message"] == "Timeout waiting for session.config"
+
+
+@pytest.mark.parametrize(
+    ("own", "asked", "sizes"),
+    [
+        ({}, None, [1, 1, 1]),
+        ({}, 4, [1, 4, 4]),
+        ({"packet_frames": 1}, 4, [1, 1, 1]),
+        ({"packet_frames": 8}, 4, [8, 8, N - 16]),
+    ],
+)
+async def test_the_scenarios_own_size_goes_before_the_clients(
+    own: dict[str, int], asked: int | None, sizes: list[int]
+) -> None:
+    async with Emulator(SyntheticTalker(), fast(**own)) as e:
+        heard = await talk(e.url, TEXT, **({} if asked is None else {"packet_frames": asked}))
+    assert [p.n_frames for p in heard.packets][:3] == sizes
+    np.testing.assert_array_equal(heard.codes, TRUE)
+
+
 async def test_the_largest_packet_passes() -> None:
     """65,535 frames are 2 MiB, twice what the library takes by default."""
     heard = await heard_from(fast(packet_frames=65_535, endless=True, max_frames=65_535))

@@ -19,7 +19,7 @@ from assets import folder
 from decoder.errors import TapeError
 from decoder.spec import CodecSpec
 from decoder.tape import Tape
-from decoder.wire.messages import SessionConfig
+from decoder.wire.messages import CodecContext, SessionConfig
 from server.emulator import (
     DemoVoiceTalker,
     Emulator,
@@ -30,6 +30,7 @@ from server.emulator import (
 )
 from server.emulator.demo_voice import VoiceMissing
 from server.emulator.record_tapes import TOUR, tape_name
+from server.emulator.speech import GenerationError
 from server.emulator.talkers import demo_spec
 from tests.server.emulator.wire_client import client, talk
 
@@ -62,6 +63,50 @@ async def test_synthetic_texts_and_seeds_differ() -> None:
     assert not np.array_equal(talker.codes("one two"), talker.codes("two one"))
     assert not np.array_equal(await said(talker, "one"), await said(talker, "one", SessionConfig(seed=1)))
     assert len(talker.codes("a longer text " * 9)) > len(talker.codes("short"))
+
+
+async def test_the_reference_of_a_voice_is_sent_to_those_who_take_it() -> None:
+    class Cloning(SyntheticTalker):
+        speaks_pcm = False
+
+        async def context(self, text: str, config: SessionConfig) -> np.ndarray:
+            return self.codes(f"before {text}", config.seed)
+
+    talker = Cloning()
+    async with Emulator(talker, Scenario(pace=0)) as e, client(e.url) as c:
+        for accepts in (True, False, None):
+            await c.configure(accept_codec_context=accepts, seed=3)
+            heard = await c.say("Hello")
+            np.testing.assert_array_equal(heard.codes, talker.codes("Hello", 3))
+            if not accepts:
+                assert "codec.context" not in heard.types
+                continue
+            assert heard.types[:3] == ["codec.start", "codec.context", "binary"]
+            context = heard.json("codec.context")
+            codes = CodecContext(context["frames"], context["codes_b64"]).codes(16)
+            np.testing.assert_array_equal(codes, talker.codes("before Hello", 3))
+        await c.configure(output_mode="pcm")
+        assert "has no PCM to send" in (await c.hear("error")).json("error")["message"]
+
+
+async def test_a_reference_that_cannot_be_read_fails_its_unit() -> None:
+    class Deaf(SyntheticTalker):
+        async def context(self, text: str, config: SessionConfig) -> np.ndarray:
+            raise GenerationError("the recording is silent")
+
+    async with Emulator(Deaf(), Scenario(pace=0)) as e, client(e.url) as c:
+        await c.configure(accept_codec_context=True)
+        heard = await c.say("Hello")
+        assert heard.json("error")["message"].endswith("sentence 0: the recording is silent")
+        assert heard.json("codec.done")["error"] is True
+        await c.configure()
+        assert len((await c.say("Hello")).codes) > 2
+
+
+async def test_talkers_without_a_reference_send_none() -> None:
+    for talker in (SyntheticTalker(), TapeTalker(), talker_with(SlowVoice())):
+        assert await talker.context("Hello", CONFIG) is None
+        assert talker.speaks_pcm
 
 
 # -- tapes ----------------------------------------------------------------------------------------------

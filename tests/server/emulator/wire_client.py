@@ -56,8 +56,10 @@ class Heard:
 
 
 class WireClient:
-    def __init__(self, socket: ClientConnection) -> None:
+    def __init__(self, socket: ClientConnection, wait_s: float = WAIT_S) -> None:
         self.socket = socket
+        self.wait_s = wait_s
+        """How long each message may let wait."""
 
     async def send(self, type_: str, **fields: Any) -> None:
         await self.socket.send(json.dumps({"type": type_, **fields}))
@@ -66,7 +68,7 @@ class WireClient:
         await self.send("session.config", **({"output_mode": "codec_tokens"} | fields))
 
     async def recv(self) -> dict[str, Any] | bytes:
-        message = await asyncio.wait_for(self.socket.recv(), WAIT_S)
+        message = await asyncio.wait_for(self.socket.recv(), self.wait_s)
         return json.loads(message) if isinstance(message, str) else message
 
     async def ask(self, text: str) -> None:
@@ -93,11 +95,13 @@ class WireClient:
 
 
 @asynccontextmanager
-async def client(url: str, key: str | None = None, **options: Any) -> AsyncIterator[WireClient]:
+async def client(
+    url: str, key: str | None = None, wait_s: float = WAIT_S, **options: Any
+) -> AsyncIterator[WireClient]:
     headers = {"Authorization": f"Bearer {key}"} if key else None
     settings: dict[str, Any] = {"compression": None, "proxy": None, "max_size": 2**23, "close_timeout": 0.5}
     async with connect(url, additional_headers=headers, **(settings | options)) as socket:
-        yield WireClient(socket)
+        yield WireClient(socket, wait_s)
 
 
 async def talk(url: str, text: str, **config: Any) -> Heard:
