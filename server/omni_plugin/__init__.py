@@ -1,0 +1,1 @@
+"""The plug-in for vLLM-Omni, a project of its own: see ``pyproject.toml`` and ``README.md`` beside this."""
