@@ -7,6 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.slow_link import (
+    FRAME_BYTES,
+    PACKET_HEADER_BYTES,
+    SEGMENT_OVERHEAD_BYTES,
+    message_bytes,
+    wire_bytes,
+)
+
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [
     "README.md",
@@ -20,7 +28,7 @@ DOCUMENTS = [
     "packaging/speech-dispatcher/README.md",
     "packaging/systemd/README.md",
     "packaging/windows/README.md",
-    "server/emulator/demo_voice/README.md",
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "server").glob("**/*.md")),
 ]
 
 
@@ -39,3 +47,22 @@ def test_the_two_commands_of_the_readme_are_what_ci_runs() -> None:
     assert "packaging/bootstrap.sh --test && .venv/bin/pytest\n" in readme
     assert "packaging/bootstrap.sh --test\n" in ci
     assert ci.endswith(".venv/bin/pytest\n")
+
+
+def test_the_table_of_slow_links_is_right() -> None:
+    """Each figure is what a packet of so many frames costs on the wire."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    row_of = r"^\| (\d+) \| 400 \| (\d+) \| (\d+) \| (\d+) \| ([\d.]+) kbit/s \| (\d+) ms \|$"
+    rows = re.findall(row_of, readme, re.MULTILINE)
+    assert [int(row[0]) for row in rows] == [1, 2, 4, 8, 12, 25]
+    for row in rows:
+        frames = int(row[0])
+        per_s = 12.5 / frames
+        framing_bytes = message_bytes(frames) - PACKET_HEADER_BYTES - frames * FRAME_BYTES
+        assert frames * FRAME_BYTES * per_s == 400
+        for shown, cost_bytes in zip(
+            row[1:4], (PACKET_HEADER_BYTES, framing_bytes, SEGMENT_OVERHEAD_BYTES), strict=True
+        ):
+            assert int(shown) == round(cost_bytes * per_s)
+        assert float(row[4]) == round(8 * wire_bytes(message_bytes(frames)) * per_s / 1000, 1)
+        assert int(row[5]) == 80 * (frames - 1)

@@ -50,6 +50,15 @@ def test_what_may_not_be_inside_is_excluded(package: str) -> None:
     assert f'"{package}"' in SPEC
 
 
+def test_what_the_check_of_deploy_files_reads_is_inside() -> None:
+    assert 'SITE.glob("server/deploy/*.yaml")' in SPEC
+    assert (ROOT / "server/deploy/keys.yaml").exists()
+
+
+def test_what_runs_beside_a_gpu_is_not_inside() -> None:
+    assert '("server.omni_plugin", "server.reference")' in SPEC
+
+
 def test_nothing_is_imported_before_freeze_support() -> None:
     """F3."""
     code = (ROOT / "packaging/pyinstaller/entry.py").read_text()
