@@ -154,7 +154,10 @@ def _parser() -> _Parser:
         ("fetch", _add_fetch, "download a checkpoint's decoder from a Hugging Face repository"),
         ("devices", _add_devices, "list the sound devices"),
         ("bench", _add_bench, "measure the decoder on this machine"),
+        ("parity", _add_parity, "compare the decoder with the official one, and two servers with each other"),
+        ("load", _add_load, "measure what a server does for many sessions at once"),
         ("doctor", _add_doctor, "look at sound, server, decoder and settings, and say what to do"),
+        ("server", _add_server, "look after a server: check the file that it is deployed with"),
         ("mcp", _add_mcp, "speak for an assistant, which uses tools over standard input and output"),
         ("speechd", _add_speechd, "speak for speech-dispatcher, which starts this as an output module"),
     ):
@@ -249,6 +252,66 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_run_bench)
 
 
+def _add_parity(parser: argparse.ArgumentParser) -> None:
+    _add_talk_to_server(parser)
+    shared = _adder(parser)
+    shared("--seed", help="of random codes, or of what the servers speak (1)")
+    shared("--checkpoint", help="a folder or a repository id; left out: random weights of full size")
+    shared("--precision", help="exact, auto or fast")
+    shared("--threads", help="threads of the decoder; 0: all CPUs this process may use")
+    add = parser.add_argument
+    add("--configured", action="store_true", help="take the configured checkpoint")
+    codes = parser.add_mutually_exclusive_group()
+    codes.add_argument("--tape", type=Path, metavar="FILE", help="decode a recorded tape's codes")
+    codes.add_argument("--text", help="decode the codes that the server sends for TEXT")
+    codes.add_argument("--frames", type=_count, default=150, metavar="N", help="decode random codes (150)")
+    add("--two-stage", default="", metavar="URL", help="also compare with a server that decodes itself")
+    add("--threshold-db", type=float, metavar="DB", help="least SNR of ours (80; 35 if precision is reduced)")
+    add("--two-stage-db", type=float, metavar="DB", help="least SNR over the prefix that both servers share")
+    add("--timeout-s", type=_seconds, default=60.0, metavar="S", help="how long a server may speak (60)")
+    add("--plot", type=Path, metavar="FILE", help="draw the SNR of each second, as .png or .svg")
+    parser.set_defaults(run=_run_parity)
+
+
+def _add_talk_to_server(parser: argparse.ArgumentParser) -> None:
+    shared = _adder(parser)
+    shared("--server", metavar="URL", help="address of the speech server, such as ws://host:8001")
+    shared("--voice", help="speaker")
+    shared("--language", help="language of the text, or Auto")
+    shared("--task", help="CustomVoice, VoiceDesign or Base")
+    shared("--instructions", help="style in words")
+    shared("--config", type=Path, metavar="FILE", help="configuration file")
+    shared("--json", action="store_true", help="print one JSON object")
+    shared("-v", "--verbose", action="count", help="log more")
+
+
+def _add_load(parser: argparse.ArgumentParser) -> None:
+    _add_talk_to_server(parser)
+    _adder(parser)("--seed", help="of the first session; each other one has the next (1)")
+    add = parser.add_argument
+    add(
+        "--sessions",
+        type=_count,
+        nargs="+",
+        default=[4, 16, 64],
+        metavar="N",
+        help="at once, in turn (4 16 64)",
+    )
+    add("--repeat", type=_count, default=1, metavar="K", help="texts that each session has spoken")
+    add("--duration-s", type=_seconds, metavar="S", help="instead: begin texts for so long, in each round")
+    add("--ramp-s", type=_seconds, default=0.0, metavar="S", help="start the sessions over so many seconds")
+    add("--words", type=_count, default=6, metavar="N", help="of each text, at least 2 (6)")
+    add("--timeout-s", type=_seconds, default=60.0, metavar="S", help="a text that takes longer failed (60)")
+    add("--pcm", action="store_true", help="have the server decode, also if it could send codec tokens")
+    add("--no-solo", action="store_true", help="do not compare frames with those of each text spoken alone")
+    add("--solo-at-once", type=_count, default=1, metavar="N", help="texts spoken for that at a time (1)")
+    add(
+        "--allow-divergence", action="store_true", help="frames may leave the solo run for good (GPU batches)"
+    )
+    add("--plot", type=Path, metavar="FILE", help="draw the figures, as .png or .svg")
+    parser.set_defaults(run=_run_load)
+
+
 def _add_doctor(parser: argparse.ArgumentParser) -> None:
     _add_common(parser)
     add = parser.add_argument
@@ -256,6 +319,19 @@ def _add_doctor(parser: argparse.ArgumentParser) -> None:
     add("--speak", action="store_true", help="have the server speak a few words, to take the time")
     add("--report", type=Path, metavar="FILE", help="write what was found, without secrets, to send it on")
     parser.set_defaults(run=_run_doctor)
+
+
+def _add_server(parser: argparse.ArgumentParser) -> None:
+    _adder(parser)("-v", "--verbose", action="count", help="log more")
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", parser_class=_Parser, required=True)
+    text = "say what is wrong with deploy files of vLLM-Omni, without vLLM and without a GPU"
+    checking = actions.add_parser("check", help=text, description=f"{text[0].upper()}{text[1:]}.")
+    _adder(checking)("--json", action="store_true", help="print one JSON list")
+    _adder(checking)("-v", "--verbose", action="count", help="log more")
+    checking.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="such as qwen3_tts_talker_only.yaml"
+    )
+    checking.set_defaults(run=_run_server_check, parser=checking)
 
 
 def _add_mcp(parser: argparse.ArgumentParser) -> None:
@@ -275,6 +351,16 @@ def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0.0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return seconds
 
 
 def _is_plain(options: argparse.Namespace) -> bool:
@@ -423,6 +509,14 @@ def _run_devices(options: argparse.Namespace) -> int:
     return 0 if devices else 1
 
 
+def _run_server_check(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from app.headless.server_check import run
+
+    return run(options.files, Console(), as_json=getattr(options, "json", False))
+
+
 def _run_mcp(options: argparse.Namespace) -> int:
     from app.headless.mcp.run import run
 
@@ -464,6 +558,56 @@ def _run_bench(options: argparse.Namespace) -> int:
         plot=options.plot,
     )
     return run(asked, Console(), Console(stderr=True))
+
+
+def _run_parity(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from app.headless.parity import ParityOptions, run
+
+    asked = ParityOptions(
+        checkpoint=getattr(options, "checkpoint", None),
+        configured=options.configured,
+        tape=options.tape,
+        text=options.text,
+        frames=options.frames,
+        two_stage=options.two_stage,
+        threshold_db=options.threshold_db,
+        two_stage_db=options.two_stage_db,
+        limit_s=options.timeout_s,
+        as_json=getattr(options, "json", False),
+        plot=options.plot,
+    )
+    for name in ("two_stage", "server"):
+        if getattr(options, name, "") and not asked.text:
+            options.parser.error(f"--{name.replace('_', '-')} speaks a text: give it with --text")
+    if asked.two_stage_db is not None and not asked.two_stage:
+        options.parser.error("--two-stage-db judges another server: name it with --two-stage")
+    if asked.configured and asked.checkpoint is not None:
+        options.parser.error("--configured and --checkpoint name two checkpoints: leave one out")
+    return run(_config(options), asked, Console(), Console(stderr=True))
+
+
+def _run_load(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from app.headless.load import LoadOptions, run
+
+    asked = LoadOptions(
+        levels=tuple(options.sessions),
+        texts=options.repeat,
+        duration_s=options.duration_s,
+        ramp_s=options.ramp_s,
+        words=options.words,
+        limit_s=options.timeout_s,
+        pcm=options.pcm,
+        solo=not options.no_solo,
+        solo_at_once=options.solo_at_once,
+        allow_divergence=options.allow_divergence,
+        as_json=getattr(options, "json", False),
+        plot=options.plot,
+    )
+    return run(_config(options), asked, Console(), Console(stderr=True))
 
 
 def _run_doctor(options: argparse.Namespace) -> int:
