@@ -21,8 +21,9 @@ from torch import Tensor
 
 from decoder.streaming.guarded_backend import GuardedBackend
 from decoder.streaming.kernels.packed_linear import bfloat16_is_faster, half_works
+from decoder.streaming.precision import HALF, MIXED, Precision
 from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
-from decoder.streaming.rows_backend import HALF, MIXED, Precision, RowsBackend
+from decoder.streaming.rows_backend import RowsBackend
 
 
 class StreamState(Protocol):

@@ -51,7 +51,7 @@ def load_decoder(
     Args:
         path: a folder, or the id of a fetched repository (see ``location.find_checkpoint``).
         device: ``cpu``, ``cuda`` or ``cuda:N``. A device that is not there is a warning, and the CPU.
-        threads: of the CPU; None chooses (see ``threads.choose_threads``).
+        threads: of the CPU; None chooses (see ``threads.choose_threads``), with ``auto`` by measurement.
         precision: ``exact`` is float32; ``fast`` is the fastest reduced precision that this machine has
             instructions for, else exact; ``auto`` is what a measurement chose (see ``tune``).
 
@@ -68,7 +68,13 @@ def load_decoder(
     # Only the calling thread's: without it the first products here would start threads for all CPUs.
     torch.set_num_threads(count)
     decoder.to(used)
-    loaded = LoadedDecoder(decoder, threads=count, precision=precision, reload=lambda: load_checkpoint(path))
+    if precision == "auto":
+        from decoder.streaming.tune import choose
+
+        choice = choose(decoder, threads=threads)
+        precision, count = choice.backend, choice.threads
+        torch.set_num_threads(count)
+    loaded = LoadedDecoder(decoder, threads=count, backend=precision, reload=lambda: load_checkpoint(path))
     del decoder
     trim_heap()
     return loaded
@@ -90,14 +96,15 @@ class LoadedDecoder:
         decoder: Qwen3TTSTokenizerV2Decoder,
         *,
         threads: int,
-        precision: str = "exact",
+        backend: str = "exact",
         reload: Callable[[], Qwen3TTSTokenizerV2Decoder] | None = None,
     ) -> None:
-        """Make the backend that ``precision`` names; ``reload`` is as ``backends``'s."""
+        """Make a backend by its name in ``backends``, else ``exact``; ``reload`` is as there."""
         self.spec: CodecSpec = decoder.config.spec
         self.threads = threads
         self.device = str(decoder.pre_conv.conv.weight.device)
-        self.backend: Backend = _make_backend(decoder, threads, precision, reload)
+        offered = backends(decoder, reload)
+        self.backend: Backend = offered.get(backend, offered["exact"])()
 
     def prepare_thread(self) -> None:
         """Set up the calling thread for decoding, before its first step: threads, denormals as zero.
@@ -117,14 +124,15 @@ class LoadedDecoder:
         one's memory allocation and kernel selection. Takes twice the sum of the returned values and some.
         """
         seconds = {}
-        for frames in steps:
+        # The longest first: it takes memory once, and the others use it.
+        for frames in sorted(steps, reverse=True):
             codes = np.zeros((frames, self.spec.codebooks), np.int16)
             stream = self.new_stream()
             stream.decode(codes)
             start = time.perf_counter()
             stream.decode(codes)
             seconds[frames] = time.perf_counter() - start
-        return seconds
+        return {frames: seconds[frames] for frames in steps}
 
 
 class DecodeStream:
@@ -201,22 +209,6 @@ class DecodeStream:
     def _require_intact(self) -> None:
         if self._failure is not None:
             raise DecoderError("this stream failed before; start a new one") from self._failure
-
-
-def _make_backend(
-    decoder: Qwen3TTSTokenizerV2Decoder,
-    threads: int,
-    precision: str,
-    reload: Callable[[], Qwen3TTSTokenizerV2Decoder] | None,
-) -> Backend:
-    """Return the backend that ``precision`` stands for."""
-    offered = backends(decoder, reload)
-    name = precision
-    if precision == "auto":
-        from decoder.streaming.tune import choose_backend
-
-        name = choose_backend(decoder, threads=threads)
-    return offered.get(name, offered["exact"])()
 
 
 def _available(device: str) -> torch.device:

@@ -30,7 +30,6 @@ _FLAGS = (
 """As Linux spells them; the others say nothing about the arithmetic here."""
 
 _BF16_FLAGS = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
-_INT8_FLAGS = frozenset({"avx512_vnni", "avx_vnni", "amx_int8", "asimddp", "i8mm"})
 
 
 @dataclass(frozen=True)
@@ -50,11 +49,6 @@ class Machine:
     def has_bf16(self) -> bool:
         """Whether products of bfloat16 are instructions; else they are many times slower than float32."""
         return not _BF16_FLAGS.isdisjoint(self.flags)
-
-    @property
-    def has_int8(self) -> bool:
-        """Whether dot products of int8 are instructions."""
-        return not _INT8_FLAGS.isdisjoint(self.flags)
 
     def describe(self) -> str:
         """Return it in one line."""

@@ -5,78 +5,26 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from decoder.errors import CodesError
-from decoder.streaming.blocks import DILATIONS, UpsampleBlock
+from decoder.streaming.block_rows import BlockRows, BlockState, LastStep
+from decoder.streaming.blocks import DILATIONS
 from decoder.streaming.config import CodecConfig
 from decoder.streaming.kernels.cosine import numpy_is_faster
-from decoder.streaming.kernels.residual import CONTEXT, ResidualRows, residual_rows
-from decoder.streaming.kernels.rows import ConvNeXtRows, ConvRows, LastRows, RepeatRows, UpsampleRows
-from decoder.streaming.kernels.team import Alone
+from decoder.streaming.kernels.crew import Crew
+from decoder.streaming.kernels.rows import ConvNeXtRows, ConvRows, LastRows, RepeatRows
+from decoder.streaming.kernels.shares import Memory
+from decoder.streaming.kernels.taps import CONTEXT
+from decoder.streaming.kernels.team import Alone, size
 from decoder.streaming.kernels.transformer_rows import ROOM, CacheState, TransformerRows
-from decoder.streaming.kernels.workspace import Workspace
+from decoder.streaming.precision import EXACT, Precision
 from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
 from decoder.streaming.state import state_nbytes
-
-_BLOCK_ELEMENTS = 400_000
-"""A block takes at most about so many values of signal at once, so that what it works on stays in the caches.
-
-Measured on 2 busy cores, 12 frames: 60,000 948 ms; 100,000 654; 200,000 531; 400,000 502; 800,000 488.
-"""
-_TOOM_COOK_MIN_CHANNELS = 64
-_WIDE_CHANNELS = 512
-
-
-@dataclass(frozen=True)
-class Precision:
-    """How the weights of each part are kept (see ``PackedLinear``); between products all is float32."""
-
-    transformer: torch.dtype = torch.float32
-    upsample: torch.dtype = torch.float32
-    """Of the convolution behind the transformer's output, too."""
-    transposed: tuple[torch.dtype, ...] = (torch.float32,)
-    """Of the blocks' transposed convolutions in turn; the last one is that of all further blocks."""
-    closing: torch.dtype = torch.float32
-    """Of the residual units' pointwise products."""
-    taps: tuple[torch.dtype, ...] = (torch.float32,)
-    """Of the residual units' seven taps, by block as ``transposed``; float32 or float16 with Toom-Cook."""
-    toom_cook_from_block: int = 0
-    """Blocks before this one multiply directly, however wide."""
-
-
-EXACT = Precision()
-
-HALF = Precision(
-    transformer=torch.float16,
-    upsample=torch.float16,
-    transposed=(torch.float16, torch.float32),
-    taps=(torch.float16, torch.float32),
-)
-"""What reads its weights for a handful of rows has them in half the bytes: 39 dB with random weights.
-
-49 dB without the seven taps of the first block, which make a step of one frame 5 % faster.
-"""
-
-MIXED = replace(HALF, closing=torch.bfloat16)
-"""The pointwise products in bfloat16, too: 36 dB with random weights.
-
-Everything in bfloat16 is 26 dB there; the transformer or the first convolutions alone 30, all but the first
-transposed convolutions 34. The other seven taps stay: Toom-Cook in float32 takes less time than bfloat16
-without it, and does not survive bfloat16.
-"""
-
-
-@dataclass
-class BlockState:
-    """Of one upsampling block; rows of what its convolutions saw last."""
-
-    upsample: Tensor
-    units: list[Tensor]
 
 
 @dataclass
@@ -130,17 +78,20 @@ class RowsBackend:
                 for up, block in parts.upsample
             ]
             self._first_conv = ConvRows(parts.first_conv, precision.upsample)
-            self._workspace = Workspace()
+            self._memory = Memory()
+            self._crew = Crew()
             self._blocks = [
-                _BlockRows(block, self._workspace, by_numpy, precision, index)
+                BlockRows(block, self._memory, self._crew, by_numpy, precision, index)
                 for index, block in enumerate(parts.blocks)
             ]
-            self._last = LastRows(parts.last_act, parts.last_conv, by_numpy)
+            self._last = LastStep(
+                LastRows(parts.last_act, parts.last_conv, by_numpy), self._memory, self._crew
+            )
 
     @property
     def workspace_nbytes(self) -> int:
         """Bytes that steps work in; they grow to what the longest step needs."""
-        return self._workspace.nbytes
+        return self._memory.nbytes
 
     def new_state(self) -> RowsState:
         """Return the state before the first frame."""
@@ -191,7 +142,7 @@ class RowsBackend:
         block, block_state = self._blocks[index], state.blocks[index]
         pieces = [
             self._through_blocks(block.step(piece, block_state), index + 1, state)
-            for piece in split(x, block.most_rows)
+            for piece in split(x, block.most_rows * size())
         ]
         return pieces[0] if len(pieces) == 1 else torch.cat(pieces)
 
@@ -202,54 +153,6 @@ class RowsBackend:
         if codes.numel() and not 0 <= int(codes.min()) <= int(codes.max()) < size:
             raise CodesError(f"codes must be 0..{size - 1}, not {int(codes.min())}..{int(codes.max())}")
         return codes.to(torch.int64)
-
-
-class _BlockRows:
-    """An upsampling block: Snake, transposed convolution, residual units."""
-
-    def __init__(
-        self,
-        block: UpsampleBlock,
-        workspace: Workspace,
-        by_numpy: bool,
-        precision: Precision,
-        index: int,
-    ) -> None:
-        act, up, units = block.typed_parts()
-        channels = up.conv.out_channels
-        outputs = None
-        if index >= precision.toom_cook_from_block and channels >= _TOOM_COOK_MIN_CHANNELS:
-            outputs = 4 if channels >= _WIDE_CHANNELS else 6
-        self.most_rows = max(1, _BLOCK_ELEMENTS // (channels * up.stride))
-        """Input rows to take at once."""
-        self._upsample = UpsampleRows(act, up, by_numpy, _of_block(precision.transposed, index))
-        self._units: list[ResidualRows] = [
-            residual_rows(
-                unit,
-                workspace,
-                outputs=outputs,
-                by_numpy=by_numpy,
-                dtype=_of_block(precision.taps, index),
-                closing_dtype=precision.closing,
-            )
-            for unit in units
-        ]
-
-    def new_state(self) -> BlockState:
-        """Return the state before the first row."""
-        return BlockState(self._upsample.new_state(), [unit.new_state() for unit in self._units])
-
-    def step(self, x: Tensor, state: BlockState) -> Tensor:
-        """Take the next ``[T, C_in]``, return the next ``[T * stride, C_out]``."""
-        x = self._upsample.step(x, state.upsample)
-        for unit, unit_state in zip(self._units, state.units, strict=True):
-            unit.step(x, unit_state)
-        return x
-
-
-def _of_block(types: tuple[torch.dtype, ...], index: int) -> torch.dtype:
-    """Return the type for a block: the last one is that of all further blocks."""
-    return types[min(index, len(types) - 1)]
 
 
 def context_frames(config: CodecConfig) -> int:

@@ -32,12 +32,17 @@ def choose_threads(requested: int | None = None, *, macs_per_frame: float = floa
         if requested < 1:
             raise ValueError(f"threads must be at least 1, not {requested}")
         return min(requested, cpus)
-    told = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    if told.isdecimal() and int(told) > 0:
-        return min(int(told), cpus)
+    if (told := told_threads()) is not None:
+        return min(told, cpus)
     if macs_per_frame < _SMALL_MACS:
         return 1
     return min(cpus if cpus <= 2 else cpus - 1, _MAX_THREADS)
+
+
+def told_threads() -> int | None:
+    """Return what ``OMP_NUM_THREADS`` asks for, or None."""
+    told = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return int(told) if told.isdecimal() and int(told) > 0 else None
 
 
 def prepare_decode_thread(threads: int) -> None:

@@ -5,8 +5,8 @@ versions and this checkpoint's shape. Only ``precision: auto`` asks for it, and 
 redoes it.
 
 Float32 is the default and has to be beaten by a tenth. What computes otherwise must also stay within 35 dB of
-it, measured here, and is not even tried on a CPU without instructions for it, where it would be many
-times slower.
+it, measured here. What it consists of was measured before (``backend.reduced_precision``): types that this
+CPU has no instructions for, which would be many times slower, are not part of it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from decoder.streaming.cost import macs_per_frame
 from decoder.streaming.machine import Machine, this_machine, usable_cpus
 from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
 from decoder.streaming.snr import snr_db
-from decoder.streaming.threads import choose_threads
+from decoder.streaming.threads import choose_threads, told_threads
 
 logger = logging.getLogger(__name__)
 
@@ -50,8 +50,8 @@ _UNTUNED = frozenset({"modules"})
 """Never faster, so never tried."""
 _STEP_FRAMES = 4
 _TIMED_STEPS = 3
-_HALVED_FROM_THREADS = 4
-"""Half as many threads are tried from here on: two cores may be one with two threads each."""
+_NOT_HALVED = (1, 3)
+"""Of other numbers half as many threads are tried, too: two CPUs may be one core with two threads."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,6 @@ class Choice:
     """In the order they were made."""
 
 
-def choose_backend(decoder: Qwen3TTSTokenizerV2Decoder, *, threads: int) -> str:
-    """Return the name of the backend to decode with on ``threads``; measured at the first call only."""
-    return choose(decoder, threads=threads).backend
-
-
 def choose(
     decoder: Qwen3TTSTokenizerV2Decoder,
     *,
@@ -92,7 +87,7 @@ def choose(
 
     Args:
         decoder: on the device that will decode.
-        threads: fixed; None chooses them as well.
+        threads: fixed; None chooses them as well, unless ``OMP_NUM_THREADS`` does.
         redo: measure whatever the cache says.
         cache: the file; None takes the user's.
 
@@ -102,8 +97,9 @@ def choose(
     key = _key(decoder, machine, threads)
     if not redo and (known := _read(path).get(key)) is not None:
         return known
-    counts = [threads] if threads else thread_counts(choose_threads(macs_per_frame=macs_per_frame(decoder)))
-    choice = measure(decoder, offered(decoder, machine), counts)
+    default = choose_threads(threads, macs_per_frame=macs_per_frame(decoder))
+    counts = [default] if threads or told_threads() else thread_counts(default)
+    choice = measure(decoder, offered(decoder), counts)
     _write(path, key, choice)
     logger.info("decoding with %s on %d threads, by measurement", choice.backend, choice.threads)
     return choice
@@ -114,25 +110,15 @@ def default_cache() -> Path:
     return platformdirs.user_cache_path("nearfield", appauthor=False) / "tuning.json"
 
 
-def offered(decoder: Qwen3TTSTokenizerV2Decoder, machine: Machine) -> dict[str, Callable[[], Backend]]:
-    """Return what is worth a trial: on a CPU without the instructions only what computes in float32."""
-    every = {name: make for name, make in backends(decoder).items() if name not in _UNTUNED}
-    if decoder.pre_conv.conv.weight.device.type == "cpu" and not has_reduced_instructions(machine):
-        return {_DEFAULT: every[_DEFAULT]}
-    return every
-
-
-def has_reduced_instructions(machine: Machine) -> bool:
-    """Tell whether this CPU multiplies bfloat16 or int8 in hardware, by its flags or by torch."""
-    names = ("_is_avx512_bf16_supported", "_is_vnni_supported", "_is_amx_tile_supported")
-    probes = [getattr(torch.cpu, name, None) for name in names]
-    return machine.has_bf16 or machine.has_int8 or any(probe() for probe in probes if callable(probe))
+def offered(decoder: Qwen3TTSTokenizerV2Decoder) -> dict[str, Callable[[], Backend]]:
+    """Return what is worth a trial."""
+    return {name: make for name, make in backends(decoder).items() if name not in _UNTUNED}
 
 
 def thread_counts(default: int) -> list[int]:
     """Return the numbers of threads to try, the default first."""
     cpus = usable_cpus()
-    half = default // 2 if default >= _HALVED_FROM_THREADS else default
+    half = default if default in _NOT_HALVED else default // 2
     return list(dict.fromkeys(n for n in (default, cpus, half) if n <= cpus))
 
 
@@ -193,12 +179,16 @@ def measure(
 
 
 def pick(trials: Sequence[Trial]) -> Choice:
-    """Choose: the first trial is the default; what replaces it is clearly faster, and close enough."""
+    """Choose: the first trial is the default; what replaces it is clearly faster, and close enough.
+
+    Another number of threads has to be clearly faster than the first one for the same backend, too.
+    """
     default = trials[0]
     fit = [trial for trial in trials[1:] if trial.snr_db >= SNR_FLOOR_DB]
     best = default
     for trial in fit:
-        rival_ms = best.step_ms if best is not default else default.step_ms * GAIN
+        clearly = best is default or trial.backend == best.backend
+        rival_ms = best.step_ms * GAIN if clearly else best.step_ms
         if trial.step_ms <= rival_ms:
             best = trial
     return Choice(best.backend, best.threads, tuple(trials))
@@ -250,7 +240,7 @@ def _key(decoder: Qwen3TTSTokenizerV2Decoder, machine: Machine, threads: int | N
         torch.__version__,
         program,
         asdict(decoder.config),
-        threads,
+        threads or told_threads(),
     ]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 

@@ -7,7 +7,7 @@ import math
 import os
 import platform
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -99,6 +99,10 @@ def bench(request: BenchRequest, tell: Tell = lambda _: None) -> BenchReport:
     with checkpoint_folder(request.checkpoint) as (folder, weights):
         decoder = load_weights(folder, request.device)
         threads = choose_threads(request.threads, macs_per_frame=macs_per_frame(decoder))
+        if request.precision == "auto" and not request.backends:
+            tell("choosing by measurement")
+            choice = choose(decoder, threads=request.threads)
+            request, threads = replace(request, precision=choice.backend), choice.threads
         with _decode_settings(threads):
             run = _Run(request, decoder, folder, threads, tell)
             return run.report(weights, load_average)
@@ -171,11 +175,7 @@ class _Run:
         """Return the backends to measure."""
         if self.request.backends:
             return self.request.backends
-        name = self.request.precision
-        if name == "auto":
-            self.tell("choosing by measurement")
-            name = choose(self.decoder, threads=self.threads).backend
-        return tuple(dict.fromkeys((goals.EXACT, name)))
+        return tuple(dict.fromkeys((goals.EXACT, self.request.precision)))
 
     def _compare(self, made: Sequence[Backend]) -> dict[str, float]:
         self.tell("comparing with the whole forward")

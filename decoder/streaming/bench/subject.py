@@ -60,7 +60,7 @@ def load(folder: Path, *, backend: str, threads: int, device: str) -> LoadedDeco
     if backend in PRECISIONS:
         return load_decoder(folder, device=device, threads=threads, precision=backend)
     torch.set_num_threads(threads)
-    return LoadedDecoder(load_weights(folder, device), threads=threads, precision=backend)
+    return LoadedDecoder(load_weights(folder, device), threads=threads, backend=backend)
 
 
 def make_backends(decoder: Qwen3TTSTokenizerV2Decoder, names: tuple[str, ...]) -> list[Backend]:

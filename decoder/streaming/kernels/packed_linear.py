@@ -6,14 +6,20 @@ import functools
 import math
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from decoder.streaming.kernels.team import together
+from decoder.streaming.kernels.team import Alone, together
 
+_LARGE = 2**17
+"""Weights that are no longer in a near cache when they are needed again."""
+_UNCACHED = 8
+"""Weights of 6 MB that are in no cache, either."""
+_TRIALS = 10
 _HALF_MIN = 1e-2
 _HALF_MAX = 2.0**15
 """A weight whose largest entry is not between these is scaled before it becomes float16."""
@@ -25,8 +31,9 @@ class PackedLinear:
     ``float32``
         oneDNN's packed form where torch has it (x86 and some Arm builds), else torch's own product.
         Measured against ``F.linear`` (AVX-512, one thread, 768 -> 768): 8 rows 0.14 ms, not 0.23; 96 rows
-        1.04, not 1.25. Packed without a number of rows in mind it is as fast for any number but one: there
-        the weight is read at 6 GB/s, a plain ``[in, out]`` matrix at 17, so ``single_rows`` keeps that, too.
+        1.04, not 1.25. Packed without a number of rows in mind it is as fast for any number, on some
+        machines except for one: there the weight was read at 6 GB/s, a plain ``[in, out]`` matrix at 17 (on
+        Zen 5: 32 and 24), so ``single_rows`` keeps that, too, where it is faster.
     ``float16``
         The weight only; it is multiplied in float32 (FBGEMM). For layers whose cost is reading the weight:
         512 -> 2048, 1 row 0.09 ms against 0.24 (plain) and 0.36 (packed); 4 rows 0.13 against 0.30; with 48
@@ -52,7 +59,7 @@ class PackedLinear:
             bias: float32.
             dtype: of the kept weight. What this machine cannot do becomes float32.
             gelu: apply it to the result.
-            single_rows: calls with one row are what matters: a float32 weight is kept twice.
+            single_rows: calls with one row are what matters: where it pays, a float32 weight is kept twice.
 
         """
         self.out_features, self.in_features = weight.shape
@@ -74,7 +81,8 @@ class PackedLinear:
             return
         self._bias = None if bias is None else bias.detach().to(dtype, copy=True)
         self._packed = packing_works(dtype)
-        if single_rows and self._packed and dtype == torch.float32:
+        twice = single_rows and self._packed and dtype == torch.float32
+        if twice and (weight.numel() < _LARGE or plain_is_faster()):
             self._plain = weight.T.contiguous()
         weight = weight.to(dtype)
         self._weight = (
@@ -97,8 +105,10 @@ class PackedLinear:
             y = y if self._bias is None else y.add_(self._bias)
         elif self._packed:
             kind, how = ("gelu", "none") if self._gelu else ("none", "")
-            y = torch.ops.mkldnn._linear_pointwise(x.to(self.dtype), self._weight, self._bias, kind, [], how)
-            return y.to(torch.float32)
+            if self.dtype != torch.float32:
+                x = x.to(self.dtype)
+            y = torch.ops.mkldnn._linear_pointwise(x, self._weight, self._bias, kind, [], how)
+            return y if self.dtype == torch.float32 else y.float()
         else:
             y = F.linear(x, self._weight, self._bias)
         return F.gelu(y) if self._gelu else y
@@ -138,6 +148,41 @@ def half_works() -> bool:
 
 
 @functools.cache
+def plain_is_faster() -> bool:
+    """Whether one row times a plain matrix clearly beats the packed product here, once a process (60 ms).
+
+    Of weights that no cache holds, as in a step: on Zen 5 the plain one wins out of the cache and loses
+    out of the memory.
+    """
+    weight, x = torch.full((3072, 512), 0.1), torch.full((1, 512), 0.1)
+    packed = [PackedLinear(weight) for _ in range(_UNCACHED)]
+    plain = [weight.T.contiguous() for _ in range(_UNCACHED)]
+    with Alone(), torch.inference_mode():
+        plain_s = _best_s(lambda: [torch.mm(x, one) for one in plain])
+        return plain_s < 0.9 * _best_s(lambda: [one(x) for one in packed])
+
+
+@functools.cache
+def packed_is_faster() -> bool:
+    """Whether a packed product for each of some matrices beats one batched call here, once a process (5 ms).
+
+    Measured (12 matrices, 107 rows, 192 -> 192, one thread): AMD Zen 5 0.58 ms packed, joined again, against
+    0.97; MKL multiplies at less than half of the peak there. On other machines they were alike.
+    """
+    if not packing_works(torch.float32):
+        return False
+    weights, x = torch.full((12, 192, 192), 0.1), torch.full((12, 96, 192), 0.1)
+    products = [PackedLinear(weight) for weight in weights]
+    out = torch.empty_like(x)
+
+    def packed() -> None:
+        torch.stack([product(part) for product, part in zip(products, x, strict=True)], out=out)
+
+    with Alone(), torch.inference_mode():
+        return _best_s(packed) < _best_s(lambda: torch.bmm(x, weights, out=out))
+
+
+@functools.cache
 def bfloat16_is_faster() -> bool:
     """Whether products in bfloat16 take clearly less time here than in float32, once a process (10 ms)."""
     if not (packing_works(torch.bfloat16) and packing_works(torch.float32)):
@@ -146,14 +191,21 @@ def bfloat16_is_faster() -> bool:
 
     def best(dtype: torch.dtype) -> float:
         product = PackedLinear(weight, dtype=dtype)
-        seconds = []
-        for _ in range(6):
-            start = time.perf_counter()
-            product(x)
-            seconds.append(time.perf_counter() - start)
-        return min(seconds)
+        return _best_s(lambda: product(x))
 
-    return best(torch.bfloat16) < 0.75 * best(torch.float32)
+    # The inner one keeps large products from waking other threads, whose waking would be what is measured.
+    with Alone(), Alone(), torch.inference_mode():
+        return best(torch.bfloat16) < 0.75 * best(torch.float32)
+
+
+def _best_s(run: Callable[[], object]) -> float:
+    """Return the seconds of the fastest of a few runs."""
+    seconds = []
+    for _ in range(_TRIALS):
+        start = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
 
 
 def _trial() -> tuple[Tensor, Tensor, Tensor]:

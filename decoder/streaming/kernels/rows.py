@@ -10,7 +10,9 @@ from torch.nn import functional as F
 
 from decoder.streaming.blocks import ConvNeXtBlock
 from decoder.streaming.kernels.cosine import cosine_into
+from decoder.streaming.kernels.crew import Meet
 from decoder.streaming.kernels.packed_linear import PackedLinear
+from decoder.streaming.kernels.shares import Memory, Shares
 from decoder.streaming.kernels.snake import Snake
 from decoder.streaming.layers import CausalConv1d, CausalTransposedConv1d, SnakeBeta
 
@@ -65,6 +67,71 @@ class RepeatRows:
         return self._product(x).view(-1, self._out)
 
 
+@dataclass(frozen=True)
+class BehindPart:
+    """Views for one part of a step of what looks at the rows before its own."""
+
+    fresh: Tensor
+    """``[rows, C]``, where it writes what is looked at."""
+    seen: Tensor
+    """``[context + rows, C]``, what it looks at."""
+    angle: Tensor
+    """``[rows, C]``"""
+
+
+@dataclass(frozen=True)
+class BehindPlan:
+    """Views for a step of what looks at the rows before its own."""
+
+    context: Tensor
+    """``[context, C]``, the rows before the new ones."""
+    last: Tensor
+    """``[context, C]``, the rows that the next step's context is."""
+    parts: list[BehindPart]
+
+
+class SnakeBehind:
+    """Snake, its results written behind the carried ones, where a convolution looks at both."""
+
+    def __init__(self, act: SnakeBeta, context: int, by_numpy: bool) -> None:
+        self.snake = Snake.of(act)
+        self._context = context
+        self._by_numpy = by_numpy
+
+    def new_state(self) -> Tensor:
+        """Return the past before the start, ``[context, C]``."""
+        return self.snake.initial(self._context)
+
+    def plan(self, shares: Shares, memory: Memory) -> BehindPlan:
+        """Lay out the memory for steps of ``shares.rows``."""
+        context, channels, rows = self._context, len(self.snake.angle), shares.rows
+        joined = memory.shared.take("joined", context + rows, channels)
+        parts = []
+        for number in range(shares.parts):
+            start, end = shares.bounds[number : number + 2]
+            parts.append(
+                BehindPart(
+                    fresh=joined[context + start : context + end],
+                    seen=joined[start : context + end],
+                    angle=memory.own(number).take("spare", end - start, channels),
+                )
+            )
+        return BehindPlan(joined[:context], joined[rows:], parts)
+
+    def step(self, x: Tensor, state: Tensor, plan: BehindPlan, number: int, meet: Meet) -> Tensor:
+        """Do one part of a step, as ``ResidualRows.step``; return ``[context + rows, C]``."""
+        part = plan.parts[number]
+        torch.mul(x, self.snake.angle, out=part.angle)
+        cosine_into(part.angle, part.angle, by_numpy=self._by_numpy)
+        if number == 0:
+            plan.context.copy_(state)
+        self.snake.finish(x, part.angle, part.fresh)
+        meet()
+        if number == 0:
+            state.copy_(plan.last)
+        return part.seen
+
+
 class UpsampleRows:
     """Snake, then a transposed convolution whose outputs depend on an input and the one before.
 
@@ -78,50 +145,43 @@ class UpsampleRows:
         by_numpy: bool,
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        self._snake = Snake.of(act)
-        self._by_numpy = by_numpy
+        self._opening = SnakeBehind(act, 1, by_numpy)
+        self.new_state, self.plan = self._opening.new_state, self._opening.plan
         weight = up.conv.weight.detach()
         self._in, self._out, _ = weight.shape
         by_output = F.pad(weight, (0, 2 * up.stride - up.kernel)).permute(2, 1, 0)  # [2 * stride, out, in]
         own, previous = torch.split(by_output, up.stride)
         matrix = torch.cat((previous, own), dim=2).flatten(0, 1)
-        bias = self._snake.offset((previous + own).flatten(0, 1))
+        bias = self._opening.snake.offset((previous + own).flatten(0, 1))
         if up.conv.bias is not None:
             bias += up.conv.bias.detach().repeat(up.stride)
         self._product = PackedLinear(matrix, bias, dtype=dtype)
 
-    def new_state(self) -> Tensor:
-        """Return the input before the start, ``[1, C_in]``."""
-        return self._snake.initial(1)
-
-    def step(self, x: Tensor, state: Tensor) -> Tensor:
-        """Take the next ``[T, C_in]``, return the next ``[T * stride, C_out]``."""
-        joined = activate_behind(self._snake, x, state, self._by_numpy)
-        return self._product(windows(joined, 2).flatten(1)).view(-1, self._out)
+    def step(self, x: Tensor, state: Tensor, plan: BehindPlan, number: int, meet: Meet) -> Tensor:
+        """Take a part's next ``[rows, C_in]``, return its next ``[rows * stride, C_out]``."""
+        seen = self._opening.step(x, state, plan, number, meet)
+        return self._product(windows(seen, 2).flatten(1)).view(-1, self._out)
 
 
 class LastRows:
     """Snake, the convolution to one channel, and nothing else: the sum over taps is one along a diagonal."""
 
     def __init__(self, act: SnakeBeta, conv: CausalConv1d, by_numpy: bool) -> None:
-        self._snake = Snake.of(act)
-        self._by_numpy = by_numpy
-        weight = conv.conv.weight.detach()[0]
         self._kernel = conv.kernel
+        self._opening = SnakeBehind(act, conv.kernel - 1, by_numpy)
+        self.new_state, self.plan = self._opening.new_state, self._opening.plan
+        weight = conv.conv.weight.detach()[0]
         self._by_tap = weight.clone()
-        bias = self._snake.offset(weight.sum(dim=1)[None])
+        bias = self._opening.snake.offset(weight.sum(dim=1)[None])
         self._bias = bias if conv.conv.bias is None else bias + conv.conv.bias.detach()
 
-    def new_state(self) -> Tensor:
-        """Return the past before the start, ``[kernel - 1, C]``."""
-        return self._snake.initial(self._kernel - 1)
-
-    def step(self, x: Tensor, state: Tensor) -> Tensor:
-        """Take the next ``[T, C]``, return the next ``[T]``."""
-        joined = activate_behind(self._snake, x, state, self._by_numpy)
+    def step(self, x: Tensor, state: Tensor, plan: BehindPlan, number: int, meet: Meet, out: Tensor) -> None:
+        """Take a part's next ``[rows, C]``, write its next samples to ``out``, ``[rows]``."""
+        seen = self._opening.step(x, state, plan, number, meet)
         kernel = self._kernel
-        by_tap = torch.mm(joined, self._by_tap)  # [T + kernel - 1, kernel]
-        return by_tap.as_strided((len(x), kernel), (kernel, kernel + 1)).sum(1).add_(self._bias)
+        by_tap = torch.mm(seen, self._by_tap)  # [rows + kernel - 1, kernel]
+        diagonals = by_tap.as_strided((len(x), kernel), (kernel, kernel + 1))
+        torch.add(diagonals.sum(1), self._bias, out=out)
 
 
 @dataclass(frozen=True)
@@ -159,14 +219,3 @@ class ConvNeXtRows:
         mixed = (windows(carry(state, x), self._kernel) * self._taps).sum(1).add_(self._bias)
         hidden = F.layer_norm(mixed, mixed.shape[1:], None, None, self._eps)
         return self._second(self._first(hidden)).add_(x)
-
-
-def activate_behind(snake: Snake, x: Tensor, state: Tensor, by_numpy: bool) -> Tensor:
-    """Write Snake of ``x`` behind the carried rows, and carry the last of them on: ``[context + T, C]``."""
-    angle = x * snake.angle
-    cosine_into(angle, angle, by_numpy=by_numpy)
-    joined = x.new_empty(len(state) + len(x), x.shape[1])
-    joined[: len(state)] = state
-    snake.finish(x, angle, joined[len(state) :])
-    state.copy_(joined[len(x) :])
-    return joined

@@ -26,9 +26,13 @@ _team = _Team()
 
 
 class Alone:
-    """``with Alone():`` everything on the calling thread, except for what is inside ``together``."""
+    """``with Alone():`` everything on the calling thread, except for what is inside ``together``.
+
+    Inside another one, there is no exception.
+    """
 
     def __enter__(self) -> None:
+        self._outside = _team.threads
         _team.threads = torch.get_num_threads()
         torch.set_num_threads(1)
 
@@ -39,7 +43,7 @@ class Alone:
         trace: TracebackType | None,
     ) -> None:
         torch.set_num_threads(_team.threads)
-        _team.threads = 1
+        _team.threads = self._outside
 
 
 class _Together:
@@ -69,6 +73,11 @@ class _AsItIs:
 
 
 _TOGETHER, _AS_IT_IS = _Together(), _AsItIs()
+
+
+def size() -> int:
+    """Return how many threads there are for whoever is ``Alone``; else 1."""
+    return _team.threads
 
 
 def together(rows: int, weights: int) -> _Together | _AsItIs:

@@ -18,12 +18,15 @@ class Workspace:
 
     def __init__(self) -> None:
         self._blocks: dict[str, Tensor] = {}
+        self.growths = 0
+        """How often a block was replaced by a larger one, which old views keep alive."""
 
     def take(self, name: str, *shape: int) -> Tensor:
         """Return the block ``name`` as ``shape``, its content undefined."""
         size = math.prod(shape)
         block = self._blocks.get(name)
         if block is None or block.numel() < size:
+            self.growths += block is not None
             block = self._blocks[name] = torch.empty(size, dtype=torch.float32)
         return block[:size].view(shape)
 

@@ -15,12 +15,13 @@ import pytest
 import torch
 
 from decoder.errors import CheckpointError, CodesError, DecoderError
-from decoder.streaming import LoadedDecoder, load_decoder
+from decoder.streaming import LoadedDecoder, load_decoder, tune
 from decoder.streaming.backend import reduced_precision
 from decoder.streaming.checkpoint import load_checkpoint
 from decoder.streaming.config import CodecConfig
 from decoder.streaming.random_weights import random_checkpoint
 from decoder.streaming.rows_backend import RowsBackend
+from decoder.streaming.tune import Choice
 from tests.decoder.streaming.measure import PARITY_DB, snr_db
 
 SIZE = 64
@@ -177,6 +178,22 @@ def test_fast_is_what_it_is_called_or_exact(tmp_path: Path, small_config: CodecC
     decoder = load_decoder(folder, threads=1, precision="fast")
     assert decoder.backend.name == ("exact" if reduced_precision() is None else "fast")
     assert decoder.new_stream().decode(codes_of(3)).shape == (3 * 1920,)
+
+
+def test_auto_decodes_with_what_was_chosen_on_as_many_threads(
+    tmp_path: Path, small_config: CodecConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A number that was asked for is handed on, and none is left to the measurement."""
+    folder, asked = random_checkpoint(tmp_path, small_config, seed=3), []
+
+    def chosen(_decoder: object, *, threads: int | None) -> Choice:
+        asked.append(threads)
+        return Choice("modules", threads or 2)
+
+    monkeypatch.setattr(tune, "choose", chosen)
+    loaded = [load_decoder(folder, threads=threads, precision="auto") for threads in (None, 1)]
+    assert asked == [None, 1]
+    assert [(one.backend.name, one.threads) for one in loaded] == [("modules", 2), ("modules", 1)]
 
 
 def test_the_checkpoint_is_let_go(tmp_path: Path, small_config: CodecConfig) -> None:

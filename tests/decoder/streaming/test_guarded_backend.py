@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from decoder.streaming.guarded_backend import GuardedBackend, GuardedState
+from decoder.streaming.precision import MIXED
 from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
-from decoder.streaming.rows_backend import MIXED, RowsBackend
+from decoder.streaming.rows_backend import RowsBackend
 from tests.decoder.streaming.conftest import SMALL
 from tests.decoder.streaming.measure import PARITY_DB, snr_db
 

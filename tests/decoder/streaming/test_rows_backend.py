@@ -12,12 +12,14 @@ import torch
 from torch import Tensor
 
 from decoder.errors import CodesError
+from decoder.streaming import block_rows
 from decoder.streaming.backend import Backend, PrimingBackend, backends, state_nbytes
 from decoder.streaming.checkpoint import load_checkpoint
 from decoder.streaming.config import CodecConfig
+from decoder.streaming.precision import EXACT, MIXED, Precision
 from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
 from decoder.streaming.random_weights import random_checkpoint, random_decoder
-from decoder.streaming.rows_backend import EXACT, MIXED, Precision, RowsBackend, context_frames, split
+from decoder.streaming.rows_backend import RowsBackend, context_frames, split
 from tests.decoder.streaming.conftest import SMALL
 from tests.decoder.streaming.measure import CUTS, FRAMES, PARITY_DB, pieces, snr_db, step_through
 
@@ -153,15 +155,24 @@ def test_threads_take_turns(backend: RowsBackend) -> None:
     assert torch.equal(results[2], alone[1])
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("least", [1, 2_000, 60_000])
 def test_any_number_of_threads_gives_the_same(
-    threads: int, backend: RowsBackend, whole: Tensor, enough_db: float
+    threads: int,
+    least: int,
+    backend: RowsBackend,
+    whole: Tensor,
+    enough_db: float,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """To rounding: sums are cut differently."""
+    """To rounding: sums are cut differently. Every block shared out, some, or none."""
+    monkeypatch.setattr(block_rows, "_LEAST_ELEMENTS", least)
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        assert snr_db(whole[: 20 * 1920], through(backend, codes_of(FRAMES)[:20], (4,))) >= enough_db
+        out = through(backend, codes_of(FRAMES)[:23], (4, 1))
+        assert snr_db(whole[: 23 * 1920], out) >= enough_db
+        assert torch.equal(out, through(backend, codes_of(FRAMES)[:23], (4, 1)))
     finally:
         torch.set_num_threads(before)
 

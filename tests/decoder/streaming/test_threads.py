@@ -63,13 +63,21 @@ def test_affinity_is_obeyed_in_a_fresh_process() -> None:
     assert result.stdout.strip() == "1"
 
 
-@pytest.mark.parametrize(("before", "after"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
-def test_waiting_threads_sleep_unless_the_user_says_otherwise(before: str | None, after: str) -> None:
-    """Spinning threads fight the thread that they wait for when anything else runs."""
-    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("OMP_WAIT_POLICY", None, "PASSIVE"),
+        ("OMP_WAIT_POLICY", "ACTIVE", "ACTIVE"),
+        ("THP_MEM_ALLOC_ENABLE", None, "1"),
+        ("THP_MEM_ALLOC_ENABLE", "0", "0"),
+    ],
+)
+def test_torch_is_set_up_unless_the_user_says_otherwise(name: str, before: str | None, after: str) -> None:
+    """Spinning threads fight the thread that they wait for; weights are read faster from large pages."""
+    environment = {key: value for key, value in os.environ.items() if key != name}
     if before is not None:
-        environment["OMP_WAIT_POLICY"] = before
-    code = "import os, decoder.streaming; print(os.environ['OMP_WAIT_POLICY'])"
+        environment[name] = before
+    code = f"import os, decoder.streaming; print(os.environ[{name!r}])"
     result = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 import torch
 
-from decoder.streaming import tune
+from decoder.streaming import backend, tune
 from decoder.streaming.backend import Backend, ModulesBackend
-from decoder.streaming.machine import Machine, this_machine
+from decoder.streaming.machine import Machine
+from decoder.streaming.precision import HALF, Precision
 from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
-from decoder.streaming.tune import Choice, Trial, choose, choose_backend, measure, pick, thread_counts
+from decoder.streaming.tune import Choice, Trial, choose, measure, pick, thread_counts
 
 
 class Clock:
@@ -144,9 +145,16 @@ def test_the_default_stays_unless_something_is_clearly_faster(
     assert pick(trials).backend == f"b{expected}"
 
 
+@pytest.mark.parametrize(("milliseconds", "expected"), [(46, 2), (44, 1)])
+def test_other_threads_have_to_be_clearly_faster_as_well(milliseconds: float, expected: int) -> None:
+    trials = [Trial("exact", 2, 100, math.inf), Trial("fast", 2, 50, 40), Trial("fast", 1, milliseconds, 40)]
+    choice = pick(trials)
+    assert (choice.backend, choice.threads) == ("fast", expected)
+
+
 @pytest.mark.parametrize(
     ("cpus", "default", "expected"),
-    [(1, 1, [1]), (2, 2, [2]), (2, 1, [1, 2]), (4, 3, [3, 4]), (8, 7, [7, 8, 3])],
+    [(1, 1, [1]), (2, 2, [2, 1]), (2, 1, [1, 2]), (4, 3, [3, 4]), (8, 7, [7, 8, 3])],
 )
 def test_few_numbers_of_threads_are_tried(
     cpus: int, default: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
@@ -155,20 +163,34 @@ def test_few_numbers_of_threads_are_tried(
     assert thread_counts(default) == expected
 
 
-@pytest.mark.parametrize("flags", [(), ("avx2", "fma"), ("avx512f",)])
-def test_a_cpu_without_instructions_is_never_asked(
-    flags: tuple[str, ...], small_decoder: Qwen3TTSTokenizerV2Decoder, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("precision", [HALF, None])
+def test_what_this_machine_has_is_tried_and_what_is_never_faster_is_not(
+    precision: Precision | None, small_decoder: Qwen3TTSTokenizerV2Decoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail() -> Backend:
-        raise AssertionError("was made")
+    """Instructions for bfloat16 or not: halved weights pay without, and what is in ``fast`` was measured."""
+    monkeypatch.setattr(backend, "reduced_precision", lambda: precision)
+    assert list(tune.offered(small_decoder)) == ["exact", "fast"][: 1 if precision is None else 2]
 
-    monkeypatch.setattr(tune, "backends", lambda _: {"exact": fail, "fast": fail, "modules": fail})
-    for probe in ("_is_avx512_bf16_supported", "_is_vnni_supported", "_is_amx_tile_supported"):
-        monkeypatch.setattr(torch.cpu, probe, lambda: False, raising=False)
-    old = Machine("old", flags, 2, "Linux")
-    assert list(tune.offered(small_decoder, old)) == ["exact"]
-    new = Machine("new", ("avx512_bf16",), 2, "Linux")
-    assert list(tune.offered(small_decoder, new)) == ["exact", "fast"]
+
+@pytest.mark.parametrize(("told", "expected"), [("1", [1]), ("", [2, 4])])
+def test_a_number_of_threads_that_was_told_is_the_only_one(
+    told: str,
+    expected: list[int],
+    small_decoder: Qwen3TTSTokenizerV2Decoder,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", told)
+    monkeypatch.setattr(tune, "thread_counts", lambda _: [2, 4])
+    tried: list[list[int]] = []
+
+    def pretend(decoder: object, makers: object, counts: list[int]) -> Choice:
+        tried.append(counts)
+        return Choice("exact", counts[0])
+
+    monkeypatch.setattr(tune, "measure", pretend)
+    choose(small_decoder, cache=tmp_path / "tuning.json")
+    assert tried == [expected]
 
 
 # -- what is kept ------------------------------------------------------------------------------------------
@@ -263,14 +285,14 @@ def test_the_users_cache_is_the_default(
     tmp_path: Path,
 ) -> None:
     monkeypatch.setattr(tune.platformdirs, "user_cache_path", lambda *_, **__: tmp_path)
-    assert choose_backend(small_decoder, threads=1) == "exact"
+    assert choose(small_decoder, threads=1).backend == "exact"
     assert (tmp_path / "tuning.json").is_file()
 
 
 def test_for_real(small_decoder: Qwen3TTSTokenizerV2Decoder, cache: Path) -> None:
     """Whatever this machine offers: the choice is one of it, and its numbers can be printed."""
     choice = choose(small_decoder, threads=1, cache=cache)
-    assert choice.backend in tune.offered(small_decoder, this_machine())
+    assert choice.backend in tune.offered(small_decoder)
     assert choice.trials[0].backend == "exact"
     json.dumps(tune.as_dict(choice), allow_nan=False)
     assert choose(small_decoder, threads=1, cache=cache) == choice

@@ -24,6 +24,7 @@ from decoder.streaming.config import CodecConfig
 from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
 from decoder.streaming.random_weights import random_checkpoint
 from decoder.streaming.snr import snr_db
+from decoder.streaming.tune import Choice
 from tests.decoder.streaming.measure import PARITY_DB
 
 
@@ -74,12 +75,11 @@ def test_backends_are_named(folder: Path) -> None:
 
 
 def test_auto_is_measured_beside_exact(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Chosen:
-        backend = "modules"
-
-    monkeypatch.setattr(run, "choose", lambda decoder, threads: Chosen())
-    report = measured(folder, step_frames=(1,), precision="auto")
+    """On as many threads as were chosen with it."""
+    monkeypatch.setattr(run, "choose", lambda decoder, threads: Choice("modules", threads or 2))
+    report = measured(folder, step_frames=(1,), precision="auto", threads=None)
     assert [backend.name for backend in report.backends] == ["exact", "modules"]
+    assert report.threads == 2
 
 
 def test_the_official_code_is_compared_with(folder: Path) -> None:
