@@ -9,6 +9,7 @@ from typing import Protocol
 
 from app.errors import Refused
 from app.session.events import BytesArrived, LinkChanged, LinkState, SessionEvent
+from app.within import within
 from decoder.errors import MessageError
 from decoder.wire.client import ClientSession
 from decoder.wire.events import Event, LinkUseless
@@ -122,7 +123,7 @@ class Connection:
         if self.is_closed:
             return
         try:
-            await asyncio.wait_for(self._outbox.join(), CANCEL_TIMEOUT_S)
+            await within(CANCEL_TIMEOUT_S, self._outbox.join())
         except asyncio.TimeoutError:
             log.info("the cancel could not be sent in %.1f s", CANCEL_TIMEOUT_S)
 

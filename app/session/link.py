@@ -27,6 +27,7 @@ from app.errors import Refused, SessionError, Unreachable
 from app.session.address import ServerAddress, is_numeric, without_password
 from app.session.dial import Resolve, dial, look_up
 from app.session.reach import proxy_for, trust_of
+from app.within import within
 from decoder.wire.messages import MAX_MESSAGE_BYTES
 
 PING_INTERVAL_S = 8.0
@@ -140,7 +141,7 @@ class Link:
     async def close(self) -> None:
         """Close the link, within two seconds, whether or not the other end agrees or reads."""
         try:
-            await asyncio.wait_for(self._connection.close(), CLOSE_TIMEOUT_S + UNWRITABLE_S)
+            await within(CLOSE_TIMEOUT_S + UNWRITABLE_S, self._connection.close())
         except asyncio.TimeoutError:
             self._connection.transport.abort()
             await self._connection.wait_closed()

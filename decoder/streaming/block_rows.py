@@ -57,7 +57,7 @@ class BlockRows:
         """Input rows to take at once, for each thread."""
         self._name = f"block {index}"
         self._memory, self._crew = memory, crew
-        self._plans = Plans(memory, self._plan)
+        self._plans: Plans[_BlockPlan] = Plans(memory)
         self._upsample = UpsampleRows(act, up, by_numpy, of_block(precision.transposed, index))
         self._units: list[ResidualRows] = [
             residual_rows(
@@ -78,7 +78,7 @@ class BlockRows:
     def step(self, x: Tensor, state: BlockState) -> Tensor:
         """Take the next ``[T, C_in]``, return the next ``[T * stride, C_out]``; they last until the next."""
         shares = shared_out(len(x), self._stride * self._channels)
-        plan = self._plans.of(shares)
+        plan = self._plans.of(shares, self._plan)
         self._crew.run(lambda number, meet: self._part(x, state, plan, number, meet), shares.parts)
         return plan.out
 
@@ -117,14 +117,14 @@ class LastStep:
 
     def __init__(self, rows: LastRows, memory: Memory, crew: Crew) -> None:
         self._rows = rows
-        self._crew = crew
-        self._plans: Plans[BehindPlan] = Plans(memory, lambda shares: rows.plan(shares, memory))
+        self._memory, self._crew = memory, crew
+        self._plans: Plans[BehindPlan] = Plans(memory)
         self.new_state = rows.new_state
 
     def step(self, x: Tensor, state: Tensor) -> Tensor:
         """Take the next ``[T, C]``, return the next ``[T]``."""
         shares = shared_out(len(x), x.shape[1])
-        plan = self._plans.of(shares)
+        plan = self._plans.of(shares, lambda shares: self._rows.plan(shares, self._memory))
         out = torch.empty(len(x))
 
         def part(number: int, meet: Meet) -> None:

@@ -83,6 +83,9 @@ def load_decoder(
 class LoadedDecoder:
     """Weights, shared by any number of streams that live side by side.
 
+    A forked child cannot decode with more than one thread: neither these nor torch's are forked, and a step
+    would wait for them for ever. Start such a process anew (``spawn``).
+
     Attributes:
         spec: what the server must agree with.
         threads: that a step uses.
@@ -145,7 +148,7 @@ class DecodeStream:
         self._backend = backend
         self._spec = spec
         self._state: StreamState = backend.new_state()
-        self._failure: Exception | None = None
+        self._failure: BaseException | None = None
 
     def decode(self, codes: Codes) -> Pcm:
         """Decode the next frames: ``[T, 16]`` -> ``[T * 1920]``, memory that the caller alone owns.
@@ -160,7 +163,7 @@ class DecodeStream:
         try:
             pcm = self._backend.step(tensor, self._state)
             return pcm.to("cpu", torch.float32).numpy()
-        except Exception as error:
+        except BaseException as error:  # an interrupt leaves the state half advanced, too
             self._failure = error
             raise
 
@@ -179,7 +182,7 @@ class DecodeStream:
         self._require_intact()
         try:
             self._backend.prime(tensor, self._state)
-        except Exception as error:
+        except BaseException as error:
             self._failure = error
             raise
 

@@ -52,5 +52,8 @@ def prepare_decode_thread(threads: int) -> None:
     passes through them, and arithmetic with them is many times slower. Both hold for this thread and
     the workers that it starts from now on, so call it before anything else of torch's.
     """
+    # A thread's first question makes torch set it up with the number that some thread was given last, which
+    # may be another one's that decodes right now: it has to come before the number is set.
+    torch.get_num_threads()
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)  # False where the CPU cannot: then there is nothing to gain either

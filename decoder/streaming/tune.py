@@ -45,6 +45,8 @@ BUDGET_S = 3.0
 """Of steps, for all trials; making each backend's weights, which a load has to do anyway, comes on top. The
 default is always tried."""
 
+_GENERATION = 2
+"""Of what the names stand for: raise it when one changes so much that an earlier choice may be wrong."""
 _DEFAULT = "exact"
 _UNTUNED = frozenset({"modules"})
 """Never faster, so never tried."""
@@ -97,9 +99,7 @@ def choose(
     key = _key(decoder, machine, threads)
     if not redo and (known := _read(path).get(key)) is not None:
         return known
-    default = choose_threads(threads, macs_per_frame=macs_per_frame(decoder))
-    counts = [default] if threads or told_threads() else thread_counts(default)
-    choice = measure(decoder, offered(decoder), counts)
+    choice = measure(decoder, offered(decoder), counts_to_try(decoder, threads))
     _write(path, key, choice)
     logger.info("decoding with %s on %d threads, by measurement", choice.backend, choice.threads)
     return choice
@@ -113,6 +113,13 @@ def default_cache() -> Path:
 def offered(decoder: Qwen3TTSTokenizerV2Decoder) -> dict[str, Callable[[], Backend]]:
     """Return what is worth a trial."""
     return {name: make for name, make in backends(decoder).items() if name not in _UNTUNED}
+
+
+def counts_to_try(decoder: Qwen3TTSTokenizerV2Decoder, threads: int | None) -> list[int]:
+    """Return one number where it is fixed, or decides nothing because another device decodes."""
+    default = choose_threads(threads, macs_per_frame=macs_per_frame(decoder))
+    fixed = threads or told_threads() or decoder.pre_conv.conv.weight.device.type != "cpu"
+    return [default] if fixed else thread_counts(default)
 
 
 def thread_counts(default: int) -> list[int]:
@@ -239,6 +246,7 @@ def _key(decoder: Qwen3TTSTokenizerV2Decoder, machine: Machine, threads: int | N
         torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
         torch.__version__,
         program,
+        _GENERATION,
         asdict(decoder.config),
         threads or told_threads(),
     ]

@@ -1,13 +1,21 @@
-"""How many frames go into one packet: what a client on a slow link asks for with ``packet_frames``."""
+"""What a client on a slow link gets that asks for ``packet_frames``: larger packets, and none too early."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import chain, repeat
 
 import numpy as np
 
 from decoder.wire.packets import Codes
+
+MAX_AHEAD_S = 10.0
+"""So much sound may leave before it is due.
+
+A talker that is faster than real time fills a slow link, and its server's pings wait behind the sound: one
+that gives up 20 s after a ping would leave a client that listens.
+"""
 
 
 def packet_sizes(packet_frames: int | None) -> Iterator[int]:
@@ -59,3 +67,18 @@ class Coalescer:
         packet = np.concatenate(self._held)
         self._held, self._held_frames = [], 0
         return packet
+
+
+class Lead:
+    """How far the sound of one utterance is ahead of its own time; pure, time is an argument."""
+
+    def __init__(self, frame_s: float) -> None:
+        self._frame_s = frame_s
+        self._heard_s = -math.inf
+        """The instant at which all that has left could have been heard."""
+
+    def hold_s(self, frames: int, now_s: float) -> float:
+        """Return how long to wait before the next packet, one of ``frames``, leaves."""
+        wait_s = max(0.0, self._heard_s - now_s - MAX_AHEAD_S)
+        self._heard_s = max(self._heard_s, now_s + wait_s) + frames * self._frame_s
+        return wait_s

@@ -132,7 +132,7 @@ class SessionConfig(Message):
     speed: float | None = None
     accept_codec_context: bool | None = None
     packet_frames: int | None = None
-    """Frames a packet, see :class:`decoder.wire.coalescing.Coalescer`; an extension of ours."""
+    """Frames a packet, and none long before it is due (:mod:`decoder.wire.coalescing`); our extension."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import os
 import signal
 import ssl
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +64,7 @@ def serving_from(arguments: argparse.Namespace) -> Serving:
     """Return what the options ask for.
 
     Raises:
-        ValueError: ``--api-key-env`` names a variable that is not set.
+        ValueError: ``--api-key-env`` names a variable that is not set, or a key comes without a certificate.
         OSError: a certificate or key that cannot be read.
 
     """
@@ -107,7 +107,8 @@ def start_log(*, verbose: bool) -> None:
 
 async def _serve(talkers: AbstractAsyncContextManager[Talker], scenario: Scenario, serving: Serving) -> None:
     """Open the talker and then the server, print its address, and run until it is told to stop."""
-    async with talkers as talker, _stop_signal() as stop, serving.emulator(talker, scenario) as emulator:
+    async with talkers as talker, serving.emulator(talker, scenario) as emulator:
+        stop = _stop_signal()
         if talker.notice:
             sys.stderr.write(f"{talker.notice}\n")
         sys.stdout.write(f"{emulator.url}\n")
@@ -115,15 +116,14 @@ async def _serve(talkers: AbstractAsyncContextManager[Talker], scenario: Scenari
         await stop.wait()
 
 
-@contextlib.asynccontextmanager
-async def _stop_signal() -> AsyncIterator[asyncio.Event]:
-    """Yield what SIGINT and SIGTERM set, where the loop takes signal handlers."""
+def _stop_signal() -> asyncio.Event:
+    """Return what SIGINT and SIGTERM set, where the loop takes signal handlers."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
             loop.add_signal_handler(number, stop.set)
-    yield stop
+    return stop
 
 
 def _api_key(name: str | None) -> str | None:
@@ -136,6 +136,8 @@ def _api_key(name: str | None) -> str | None:
 
 def _tls(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
     if certificate is None:
+        if key is not None:
+            raise ValueError("--tls-key is of no use without --tls-cert")
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)

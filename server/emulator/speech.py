@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from decoder.wire.coalescing import packet_sizes
+from decoder.wire.coalescing import Lead, packet_sizes
 from decoder.wire.packets import Codes, Flags
 from decoder.wire.server import ServerSession, UtteranceRequested
 from server.emulator.mutate import Mutation
@@ -62,6 +62,8 @@ class Speech:
         self._unit_is_open = False
         self._frames = 0
         self._sizes = packet_sizes(None)
+        is_asked = request.config.packet_frames is not None and not self._pcm
+        self._lead = Lead(talker.spec.frame_s) if is_asked else None
 
     async def run(self) -> None:
         """Speak every unit; what fails is told to the client."""
@@ -127,6 +129,8 @@ class Speech:
         due_s = self._pacer.due_s(self._frames, len(frames), now_s)
         if due_s > now_s:
             await asyncio.sleep(due_s - now_s)
+        if self._lead is not None:
+            await asyncio.sleep(self._lead.hold_s(len(frames), asyncio.get_running_loop().time()))
         self._frames += len(frames)
         if self._pcm:
             self._session.send_pcm(frames.astype("<i2").tobytes())

@@ -9,6 +9,7 @@ import pytest
 from app import config as configuration
 from app.config import Config, Profile, differences, known_keys, load, merge, require_private
 from app.errors import ConfigError
+from decoder.wire.rules import MAX_ASKED_FRAMES
 from tests.helpers.config_values import text_of, unlike, value_of
 
 KEY = "sk-very-secret"
@@ -177,7 +178,7 @@ def test_every_known_key_is_listed_once() -> None:
         ("audio.start_buffer_s", "inf", "expected a number"),
         ("server.connect_timeout_s", "1e9", "expected a number <= 3600"),
         ("server.connect_timeout_s", "0", "expected a number >= 0.5"),
-        ("server.packet_frames", "26", "expected a whole number <= 25"),
+        ("server.packet_frames", f"{MAX_ASKED_FRAMES + 1}", f"expected a whole number <= {MAX_ASKED_FRAMES}"),
         ("server.packet_frames", "-1", "expected a whole number >= 0"),
         ("decoder.threads", "-1", "expected a whole number >= 0"),
         ("decoder.threads", "two", "expected a whole number"),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from decoder.wire.messages import SessionConfig
 from decoder.wire.packets import Codes
 from server.emulator import Emulator, Scenario, SyntheticTalker
 from tests.helpers.own_loop import in_own_loop
@@ -19,26 +20,35 @@ SCENARIO = Scenario(
 )
 
 
+class WatchedTalker(SyntheticTalker):
+    """Counts what it is asked for and has not ended."""
+
+    running = 0
+
+    async def frames(self, text: str, config: SessionConfig) -> AsyncGenerator[Codes, None]:
+        self.running += 1
+        try:
+            async for codes in super().frames(text, config):
+                yield codes
+        finally:
+            self.running -= 1
+
+
 @contextmanager
 def emulator_server(scenario: Scenario = SCENARIO) -> Iterator[ServerUnderTest]:
     """Run it for the time of the block."""
-    talker = SyntheticTalker()
+    talker = WatchedTalker()
 
     def frames(text: str, config: Mapping[str, Any]) -> Codes:
         return talker.codes(text.strip(), config.get("seed"))[: config.get("max_new_tokens")]
 
     with in_own_loop(Emulator(talker, scenario, api_key=KEY)) as emulator:
-
-        def generating() -> int:
-            open_now = {session.number for session in tuple(emulator.sessions) if session.open}
-            return sum(not u.finished and u.session in open_now for u in tuple(emulator.utterances))
-
         yield ServerUnderTest(
             url=emulator.url,
             http_url=emulator.http_url,
             voices=talker.voices,
             frames=frames,
-            generating=generating,
+            generating=lambda: talker.running,
             api_key=KEY,
             sends_context={},
             config_timeout_s=scenario.config_timeout_s,

@@ -15,6 +15,7 @@ from collections.abc import Callable
 import torch
 
 from decoder.streaming.kernels.team import Alone
+from decoder.streaming.threads import prepare_decode_thread
 
 Meet = Callable[[], object]
 """Returns when all parts have come here."""
@@ -35,33 +36,44 @@ class Crew:
         """Return when all ``parts`` are done.
 
         Raises:
-            BaseException: the first that a part raised. The others are told at their next meeting.
+            BaseException: the first that a part raised. The others are told at their next meeting. When
+                this returns nobody works on, even if the calling thread was interrupted (Ctrl-C).
 
         """
         if parts == 1:
             work(0, _nobody_else)
             return
         while len(self._helpers) < parts - 1:
-            helper = _Helper()
-            weakref.finalize(self, helper.dismiss)
-            self._helpers.append(helper)
+            self._helpers.append(_Helper())
         barrier = threading.Barrier(parts)
         working = self._helpers[: parts - 1]
-        for number, helper in enumerate(working, start=1):
-            helper.begin(work, number, barrier)
         errors: list[BaseException | None] = []
         try:
-            with Alone():
-                _do(work, 0, barrier)
-        except BaseException as error:
-            errors.append(error)
-        errors += [helper.wait() for helper in working]
+            for number, helper in enumerate(working, start=1):
+                helper.begin(work, number, barrier)
+            try:
+                with Alone():
+                    _do(work, 0, barrier)
+            except Exception as error:
+                errors.append(error)
+            errors += [helper.wait() for helper in working]
+        except BaseException:
+            # Interrupted anywhere: who has begun and whose result is still to come cannot be known.
+            barrier.abort()
+            self._dismiss()
+            raise
         raised = [error for error in errors if error is not None]
         if raised:
             # A broken barrier is what a part sees of another one's error.
             raise next(
                 (error for error in raised if not isinstance(error, threading.BrokenBarrierError)), raised[0]
             )
+
+    def _dismiss(self) -> None:
+        """Return when no helper works any more; others start with the next work."""
+        helpers, self._helpers = self._helpers, []
+        for helper in helpers:
+            helper.end()
 
 
 class _Helper:
@@ -70,8 +82,11 @@ class _Helper:
     def __init__(self) -> None:
         self._orders: queue.SimpleQueue[tuple[Work, int, threading.Barrier] | None] = queue.SimpleQueue()
         self._results: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+        # At the interpreter's exit it may sleep on: there may still be somebody who decodes.
+        weakref.finalize(self, self._orders.put, None).atexit = False
         arguments = (self._orders, self._results)
-        threading.Thread(target=_serve, args=arguments, name="decode-helper", daemon=True).start()
+        self._thread = threading.Thread(target=_serve, args=arguments, name="decode-helper", daemon=True)
+        self._thread.start()
 
     def begin(self, work: Work, number: int, barrier: threading.Barrier) -> None:
         self._orders.put((work, number, barrier))
@@ -79,25 +94,30 @@ class _Helper:
     def wait(self) -> BaseException | None:
         return self._results.get()
 
-    def dismiss(self) -> None:
+    def end(self) -> None:
         self._orders.put(None)
+        self._thread.join()
 
 
 def _serve(
     orders: queue.SimpleQueue[tuple[Work, int, threading.Barrier] | None],
     results: queue.SimpleQueue[BaseException | None],
 ) -> None:
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)  # as the thread that decodes, see decoder.streaming.threads
+    prepare_decode_thread(1)
     while (order := orders.get()) is not None:
-        result: BaseException | None = None
-        try:
-            with torch.inference_mode():
-                _do(*order)
-        except BaseException as error:
-            result = error
-        del order  # what it refers to may end while this waits
+        result = _result(*order)
+        del order  # what it and an error refer to, the crew included, may end while this waits
         results.put(result)
+        del result
+
+
+def _result(work: Work, number: int, barrier: threading.Barrier) -> BaseException | None:
+    try:
+        with torch.inference_mode():
+            _do(work, number, barrier)
+    except BaseException as error:
+        return error
+    return None
 
 
 def _do(work: Work, number: int, barrier: threading.Barrier) -> None:

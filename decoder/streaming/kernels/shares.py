@@ -68,19 +68,19 @@ class Memory:
 class Plans(Generic[Plan]):
     """Views of the memory for each number of rows, made once and again after memory has grown."""
 
-    def __init__(self, memory: Memory, make: Callable[[Shares], Plan]) -> None:
-        self._memory, self._make = memory, make
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
         self._plans: dict[Shares, Plan] = {}
         self._growths = 0
 
-    def of(self, shares: Shares) -> Plan:
-        """Return the plan for a step."""
+    def of(self, shares: Shares, make: Callable[[Shares], Plan]) -> Plan:
+        """Return the plan for a step, by ``make`` if there is none."""
         self._forget_what_is_replaced()
         plan = self._plans.get(shares)
         if plan is None:
-            plan = self._make(shares)
+            plan = make(shares)
             if self._forget_what_is_replaced():
-                plan = self._make(shares)
+                plan = make(shares)
             self._plans[shares] = plan
         return plan
 

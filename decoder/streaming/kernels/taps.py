@@ -179,7 +179,7 @@ class _Packed:
 
     def __call__(self, x: Tensor, out: Tensor) -> None:
         """``[points, rows, in]`` -> ``[points, rows, out]``."""
-        shares = Shares.even(len(x), size())
+        shares = Shares.even(len(x), min(size(), len(x)))
 
         def part(number: int, _: Meet) -> None:
             mine = shares.of(number)

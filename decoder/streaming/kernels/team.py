@@ -33,7 +33,7 @@ class Alone:
 
     def __enter__(self) -> None:
         self._outside = _team.threads
-        _team.threads = torch.get_num_threads()
+        self._threads = _team.threads = torch.get_num_threads()
         torch.set_num_threads(1)
 
     def __exit__(
@@ -42,7 +42,7 @@ class Alone:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        torch.set_num_threads(_team.threads)
+        torch.set_num_threads(self._threads)
         _team.threads = self._outside
 
 

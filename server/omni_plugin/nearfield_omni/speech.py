@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from decoder.wire.coalescing import Coalescer
+from decoder.wire.coalescing import Coalescer, Lead
 from decoder.wire.packets import Flags
 from decoder.wire.server import ServerSession, UtteranceRequested
 
@@ -58,6 +58,8 @@ class Speech:
         self._generation: Generation | None = None
         self._unit_is_open = False
         self._is_over = False
+        is_asked = request.config.packet_frames is not None
+        self._lead = Lead(session.spec.frame_s) if is_asked else None
 
     async def run(self) -> None:
         """Speak every unit; what fails is told to the client. Does not end the utterance."""
@@ -133,8 +135,13 @@ class Speech:
             if is_last and (rest := coalescer.flush()) is not None:
                 packets.append(rest)
             for packet in packets:
+                if self._lead is not None:
+                    await asyncio.sleep(self._lead.hold_s(len(packet), asyncio.get_running_loop().time()))
+                    if self._is_over:
+                        break
                 ends = is_last and fault is None and packet is packets[-1]
                 self._session.send_frames(packet, Flags.EOS if ends else Flags.NONE)
+                self._flush()
             self._flush()
             if fault is not None:
                 raise fault

@@ -147,31 +147,28 @@ async def test_a_peer_that_vanished_is_noticed_by_its_missing_answers_to_pings()
 
 async def test_a_slow_link_whose_pong_waits_behind_the_sound_is_no_dead_link() -> None:
     """At 8 kbit/s, 10 s of queued frames keep every answer waiting: bytes that come are life enough."""
-    answered: list[bytes] = []
+    pinged: list[bytes] = []
 
     async def trickle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port_of_server)
-        writer.write(await far_reader_after(reader, far_reader, far_writer))
-        for _ in range(20):  # frames come, and no pong
-            writer.write(b"\x82\x01x")
-            await asyncio.sleep(0.05)
-        answered.append(await reader.read(100))
-        far_writer.transport.abort()
-
-    async def far_reader_after(
-        reader: asyncio.StreamReader, far_reader: asyncio.StreamReader, far_writer: asyncio.StreamWriter
-    ) -> bytes:
         far_writer.write(await reader.readuntil(b"\r\n\r\n"))
-        return await far_reader.readuntil(b"\r\n\r\n")
+        writer.write(await far_reader.readuntil(b"\r\n\r\n"))
+        for _ in range(8):  # so far apart that it pings in between; frames come, and no pong
+            await asyncio.sleep(0.25)
+            writer.write(b"\x82\x01x")
+        pinged.append(await reader.read(100))
+        far_writer.transport.abort()
 
     async with Emulator(SyntheticTalker()) as emulator:
         port_of_server = emulator.port
         async with tcp_server(trickle) as port:
-            link = await open_link(at(port), ping_interval_s=0.1, ping_timeout_s=0.3)
-            for _ in range(20):
+            link = await open_link(at(port), ping_interval_s=0.05, ping_timeout_s=1.0)
+            for _ in range(8):
                 assert await asyncio.wait_for(link.receive(), 5) == b"x"
             assert await asyncio.wait_for(link.receive(), 5) is None
+            assert link.close_reason == "connection lost"
             await link.close()
+    assert pinged[0].startswith(b"\x89")
 
 
 async def test_closing_takes_bounded_time_even_if_the_peer_neither_reads_nor_answers() -> None:

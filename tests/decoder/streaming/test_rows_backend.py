@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -203,6 +205,19 @@ def test_state_and_workspace_are_flat(backend: RowsBackend) -> None:
     assert state_nbytes(state) == nbytes
     assert backend.workspace_nbytes == held
     assert state.position_frames == 90 + sum(1 + index * 7 % 40 for index in range(60))
+
+
+def test_weights_end_with_the_backend(small_decoder: Qwen3TTSTokenizerV2Decoder) -> None:
+    """At once, not when garbage is collected some day: two backends' weights would be held until then."""
+    backend = RowsBackend(small_decoder)
+    backend.step(codes_of(4), backend.new_state())
+    block = weakref.ref(backend._blocks[0])
+    gc.disable()
+    try:
+        del backend
+        assert block() is None
+    finally:
+        gc.enable()
 
 
 def test_priming_equals_decoding_the_reference(backend: RowsBackend, whole: Tensor, enough_db: float) -> None:

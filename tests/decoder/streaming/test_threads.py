@@ -84,6 +84,30 @@ def test_torch_is_set_up_unless_the_user_says_otherwise(name: str, before: str |
     assert result.stdout.strip() == after
 
 
+def test_another_threads_number_does_not_replace_the_own() -> None:
+    """torch sets a thread up when it is first asked there, with whatever any thread was given last."""
+    before = torch.get_num_threads()
+    prepared, disturbed = threading.Event(), threading.Event()
+    seen = []
+
+    def decode_thread() -> None:
+        prepare_decode_thread(2)
+        prepared.set()
+        disturbed.wait(10)
+        seen.append(torch.get_num_threads())
+
+    thread = threading.Thread(target=decode_thread)
+    thread.start()
+    try:
+        assert prepared.wait(10)
+        torch.set_num_threads(1)
+        disturbed.set()
+        thread.join()
+    finally:
+        torch.set_num_threads(before)
+    assert seen == [2]
+
+
 def test_preparing_concerns_the_calling_thread_only() -> None:
     """Denormals become zero in the decode thread, and stay what they are elsewhere."""
     small = torch.tensor([1e-39])

@@ -13,9 +13,11 @@ import torch
 
 from decoder.streaming import backend, tune
 from decoder.streaming.backend import Backend, ModulesBackend
+from decoder.streaming.config import CodecConfig
 from decoder.streaming.machine import Machine
 from decoder.streaming.precision import HALF, Precision
 from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
+from decoder.streaming.random_weights import random_decoder
 from decoder.streaming.tune import Choice, Trial, choose, measure, pick, thread_counts
 
 
@@ -193,6 +195,16 @@ def test_a_number_of_threads_that_was_told_is_the_only_one(
     assert tried == [expected]
 
 
+def test_threads_are_not_tried_where_another_device_decodes(
+    small_config: CodecConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(tune, "thread_counts", lambda default: [default, 4])
+    decoder = random_decoder(small_config, seed=0)
+    assert len(tune.counts_to_try(decoder, None)) == 2
+    assert len(tune.counts_to_try(decoder.to("meta"), None)) == 1
+
+
 # -- what is kept ------------------------------------------------------------------------------------------
 
 
@@ -242,15 +254,18 @@ def test_another_machine_version_shape_or_thread_count_is_measured_anew(
         patch.setattr(tune, "version", lambda _: "99")
         choose(small_decoder, cache=cache)
     with monkeypatch.context() as patch:
+        patch.setattr(tune, "_GENERATION", 99)
+        choose(small_decoder, cache=cache)
+    with monkeypatch.context() as patch:
         patch.setattr(torch, "__version__", "99")
         choose(small_decoder, cache=cache)
     other = Machine("another", (), 1, "Linux")
     with monkeypatch.context() as patch:
         patch.setattr(tune, "this_machine", lambda: other)
         choose(small_decoder, cache=cache)
-    assert len(measured) == len(json.loads(cache.read_text())) == 6
+    assert len(measured) == len(json.loads(cache.read_text())) == 7
     choose(small_decoder, cache=cache)
-    assert len(measured) == 6
+    assert len(measured) == 7
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoder.wire.coalescing import Coalescer, packet_sizes
+from decoder.wire.coalescing import MAX_AHEAD_S, Coalescer, Lead, packet_sizes
 from tests.decoder.wire.lines import frames
 
 
@@ -60,3 +60,16 @@ def test_packets_without_frames_are_refused(packet_frames: int) -> None:
     """At once, not at the first frame."""
     with pytest.raises(ValueError, match="1 is the least"):
         Coalescer(packet_frames)
+
+
+@given(st.lists(st.tuples(st.integers(1, 25), st.floats(0.0, 20.0)), max_size=60))
+def test_sound_is_ahead_of_its_time_by_so_much_and_a_packet_at_most(made: list[tuple[int, float]]) -> None:
+    """Whatever the talker's pace: it plays from its arrival on, and nothing is held back without need."""
+    lead, now_s, played_s = Lead(0.08), 0.0, 0.0
+    for count, pause_s in made:
+        now_s += pause_s
+        wait_s = lead.hold_s(count, now_s)
+        assert wait_s == pytest.approx(max(0.0, played_s - now_s - MAX_AHEAD_S))
+        now_s += wait_s
+        played_s = max(played_s, now_s) + count * 0.08
+        assert played_s - now_s <= MAX_AHEAD_S + count * 0.08 + 1e-9

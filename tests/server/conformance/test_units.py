@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from itertools import islice
 
 import numpy as np
 import pytest
 
 from decoder.spec import CodecSpec
-from decoder.wire.coalescing import packet_sizes
-from decoder.wire.packets import placeholder_rows, valid_rows
+from decoder.wire.coalescing import MAX_AHEAD_S, packet_sizes
+from decoder.wire.packets import placeholder_rows, unpack, valid_rows
 from tests.server.conformance.talk import by_unit, is_well_formed, same, say, session, true_frames
 from tests.server.conformance.under_test import ServerUnderTest
 
@@ -67,6 +68,20 @@ async def test_packets_have_as_many_frames_as_asked_for_and_the_first_has_one(
     same(heard.codes, await true_frames(server, server.text, seed=11))
 
 
+async def test_who_asks_for_packets_gets_no_sound_long_before_it_is_due(server: ServerUnderTest) -> None:
+    """On a slow link all of it would wait in front of the server's pings."""
+    packet_frames, frame_s, spoken_s, late_s = 4, CodecSpec().frame_s, 0.0, 0.0
+    async with session(server, packet_frames=packet_frames) as c:
+        await c.ask(server.long_text)
+        await c.hear("codec.start")
+        started_s = time.monotonic()
+        while late_s < 3.0 and isinstance(message := await c.recv(), bytes):
+            spoken_s += unpack(message, 16).n_frames * frame_s
+            late_s = time.monotonic() - started_s
+            assert spoken_s - late_s <= MAX_AHEAD_S + packet_frames * frame_s
+        await c.send("input.cancel")
+
+
 async def test_utterances_on_one_connection_are_counted(server: ServerUnderTest) -> None:
     async with session(server) as c:
         for index in range(3):
@@ -99,8 +114,6 @@ async def test_text_in_pieces_is_one_utterance(server: ServerUnderTest) -> None:
 
 
 async def test_sentences_are_units_if_that_is_asked_for(server: ServerUnderTest) -> None:
-    if not server.splits:
-        pytest.skip("this server speaks every text as one unit")
     heard = await say(server, " ".join(server.sentences), split_granularity="sentence", seed=5)
     assert heard.types == [*["codec.start", "binary", "codec.done"] * 2, "session.done"]
     assert heard.json("session.done")["total_sentences"] == 2

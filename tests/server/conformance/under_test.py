@@ -28,6 +28,10 @@ class ServerUnderTest:
     """Address of the stream, ``ws://…/v1/audio/speech/stream``."""
     http_url: str
     """Root of the HTTP paths, without a slash at the end."""
+    config_timeout_s: float
+    """Seconds after which a client without ``session.config`` is dropped."""
+    idle_timeout_s: float
+    """Seconds after which a silent client is dropped."""
     config: Mapping[str, Any] = field(default_factory=dict)
     """Fields that every correct ``session.config`` needs here, say a voice; the tests add ``output_mode``."""
     voices: tuple[str, ...] = ()
@@ -45,19 +49,9 @@ class ServerUnderTest:
     """The key the server asks for; the tests send it unless they test its absence."""
     sends_context: Mapping[str, Any] | None = None
     """Config fields under which the server has reference codes to send; ``None`` if it never has any."""
-    splits: bool = True
-    """``split_granularity`` "sentence" makes a unit of each sentence."""
     sentences: tuple[str, str] = ("Here is the first sentence.", "And this one is the second.")
     """Two texts, each a sentence by itself; together, with a space in between, two units."""
     speaks_pcm: bool = True
     """``output_mode`` "pcm" is spoken; otherwise it is refused with an ``error``."""
-    late_rules: frozenset[str] = frozenset()
-    """Fields whose rules are checked when the text is spoken ("Generation failed for …"), not before."""
     oversize_closes_with: int | None = 1009
     """Close code after a message beyond 4 MiB; ``None``: it is answered with an ``error``."""
-    has_http: bool = True
-    """``/health``, ``/v1/models`` and ``/v1/audio/voices`` are this server's own, and so is its 401."""
-    config_timeout_s: float | None = None
-    """Seconds after which a client without ``session.config`` is dropped; ``None``: too long for a test."""
-    idle_timeout_s: float | None = None
-    """Seconds after which a silent client is dropped; ``None``: too long for a test."""

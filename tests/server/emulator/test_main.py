@@ -68,6 +68,7 @@ async def test_a_taken_port_is_one_line() -> None:
         (["--announce", "colour=red"], "codec.start has no colour"),
         (["--api-key-env", "NO_SUCH_KEY"], "NO_SUCH_KEY, which is not set"),
         (["--tls-cert", "/nowhere.pem"], "No such file"),
+        (["--tls-key", "key.pem"], "--tls-key is of no use without --tls-cert"),
         (["--kind", "odd"], "invalid choice"),
         (["--nonsense"], "unrecognized arguments: --nonsense"),
     ],

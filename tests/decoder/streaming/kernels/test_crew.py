@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import signal
 import threading
 import time
+from types import FrameType
 
 import pytest
 import torch
@@ -79,17 +82,77 @@ def test_an_error_of_a_part_reaches_the_caller_and_holds_nobody(failing: int) ->
     assert sorted(done) == [0, 1, 2]
 
 
-def test_helpers_start_when_they_are_needed_and_end_with_the_crew() -> None:
-    """One that was never shared has none."""
+def test_an_interrupt_of_the_calling_part_ends_the_others() -> None:
+    """Those who wait at a meeting as well; then the crew works on."""
+    crew = Crew()
+
+    def work(number: int, meet: Meet) -> None:
+        if number == 0:
+            raise KeyboardInterrupt
+        meet()
+
+    others = set(helpers())
+    with pytest.raises(KeyboardInterrupt):
+        crew.run(work, 3)
+    assert set(helpers()) <= others
+    done: list[int] = []
+    crew.run(lambda number, _: done.append(number), 3)
+    assert sorted(done) == [0, 1, 2]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signal to a thread on this system")
+def test_an_interrupt_while_the_caller_waits_leaves_nobody_at_work(request: pytest.FixtureRequest) -> None:
+    """What a helper was doing is over when the caller goes on; the next work waits for its own results."""
+    crew, caller = Crew(), threading.get_ident()
+    interrupted, done = threading.Event(), threading.Event()
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        interrupted.set()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
+
+    def work(number: int, _: Meet) -> None:
+        if number == 1:
+            # One that comes just before the caller begins to wait is not seen while it waits.
+            while not interrupted.wait(0.02):
+                signal.pthread_kill(caller, signal.SIGINT)
+            done.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        crew.run(work, 2)
+    assert done.is_set()
+    for turn in range(3):
+        turns: list[int] = []
+        crew.run(lambda _number, _meet, turns=turns, turn=turn: turns.append(turn), 2)
+        assert turns == [turn, turn]
+
+
+def fine(_number: int, _meet: Meet) -> None:
+    pass
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_helpers_start_when_they_are_needed_and_end_with_the_crew(fails: bool) -> None:
+    """One that was never shared has none; an error that was told keeps none alive."""
     gc.collect()
     others = set(helpers())
     crew = Crew()
-    crew.run(lambda _number, _meet: None, 1)
+    crew.run(fine, 1)
     assert set(helpers()) == others
-    crew.run(lambda _number, _meet: None, 3)
+    crew.run(fine, 3)
+
+    def work(number: int, _meet: Meet, of: Crew = crew) -> None:
+        if fails:
+            raise ZeroDivisionError(f"part {number} of {of}")
+
+    with contextlib.suppress(ZeroDivisionError):
+        crew.run(work, 3)
     ours = set(helpers()) - others
     assert len(ours) == 2
-    del crew
+    del crew, work
     gc.collect()
     deadline = time.monotonic() + 10
     for thread in ours:

@@ -64,6 +64,17 @@ def test_nothing_of_the_weight_is_shared(random: torch.Generator) -> None:
     assert torch.equal(product(x), before)
 
 
+@pytest.mark.parametrize(("most_s", "runs"), [(1e-9, 1), (100.0, 10)])
+def test_a_slow_machine_is_not_measured_at_length(
+    most_s: float, runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once at least; bfloat16 without instructions may take a hundred times as long, at each load."""
+    monkeypatch.setattr(packed_linear, "_TRIALS_S", most_s)
+    made: list[int] = []
+    assert packed_linear._best_s(lambda: made.append(1)) >= 0
+    assert len(made) == runs
+
+
 def test_half_works_is_known_here() -> None:
     """Only that the question has an answer: it depends on the build."""
     assert half_works() in (True, False)

@@ -82,11 +82,11 @@ def test_rows_shared_out_among_threads_equal_the_unit(
 
 
 @pytest.mark.parametrize("packed", [True, False])
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [1, 2, 16])
 def test_both_ways_to_multiply_agree(
     packed: bool, threads: int, monkeypatch: pytest.MonkeyPatch, random: torch.Generator
 ) -> None:
-    """A packed product for each point, the points shared out among threads, or one batched call."""
+    """A packed product for each point, the points shared out (also to more threads), or one batched call."""
     monkeypatch.setattr(taps, "packed_is_faster", lambda: packed)
     unit = unit_of(48, 3, random)
     x = torch.randn(50, 48, generator=random)

@@ -41,11 +41,11 @@ def test_a_plan_is_made_once_and_again_when_memory_has_grown() -> None:
         made.append(shares.rows)
         return [memory.shared.take("x", size).data_ptr() for size in (shares.rows, 2 * shares.rows)]
 
-    plans = Plans(memory, make)
+    plans: Plans[list[int]] = Plans(memory)
     small, large = Shares.even(1000, 1), Shares.even(2000, 1)
-    first = plans.of(small)
+    first = plans.of(small, make)
     assert first[0] == first[1]
-    assert plans.of(small) is first
+    assert plans.of(small, make) is first
     before = len(made)
-    assert len(set(plans.of(large) + plans.of(small))) == 1
+    assert len(set(plans.of(large, make) + plans.of(small, make))) == 1
     assert made[before:] == [2000, 2000, 1000]
