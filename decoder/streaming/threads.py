@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 
 import torch
 
@@ -57,3 +59,15 @@ def prepare_decode_thread(threads: int) -> None:
     torch.get_num_threads()
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)  # False where the CPU cannot: then there is nothing to gain either
+
+
+@contextlib.contextmanager
+def decode_settings(threads: int) -> Iterator[None]:
+    """Set up this thread as the decode thread is, for the time being."""
+    before = torch.get_num_threads()
+    prepare_decode_thread(threads)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+        torch.set_num_threads(before)

@@ -23,6 +23,7 @@ IDLE_TIMEOUT_S = 30.0
 MAX_WAITING_BYTES = 4 * 1024 * 1024
 """Of text that was sent and is not being spoken: days of speech, and an end to what a client may pile up."""
 MAX_WAITING_UTTERANCES = 1000
+NO_CODEC_MODE = "output_mode='codec_tokens' is not supported by the loaded TTS model."
 NO_PCM = "this server does not decode and has no PCM to send: set output_mode to 'codec_tokens'"
 CONFIG_OUT_OF_PLACE = "session.config cannot be applied while an utterance is in progress"
 

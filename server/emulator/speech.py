@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from decoder.wire.coalescing import Lead, packet_sizes
 from decoder.wire.packets import Codes, Flags
-from decoder.wire.server import ServerSession, UtteranceRequested
+from decoder.wire.server import NO_CODEC_MODE, ServerSession, UtteranceRequested
 from server.emulator.mutate import Mutation
 from server.emulator.pacer import Pacer
 from server.emulator.packing import packets
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from server.emulator.talkers import Talker
 
 log = logging.getLogger("nearfield.emulator")
-
-NO_CODEC_MODE = "output_mode='codec_tokens' is not supported by the loaded TTS model."
 
 
 class GenerationError(Exception):

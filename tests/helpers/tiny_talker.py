@@ -20,9 +20,9 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from decoder.streaming.config import CodecConfig
 from decoder.streaming.random_weights import random_decoder
 from server.reference.official import official_model
+from tests.helpers.small_codec import SMALL_CODEC
 from tests.helpers.tiny_kinds import (
     BASE,
     CLONE_TOKENS,
@@ -35,17 +35,7 @@ from tests.helpers.tiny_kinds import (
 
 EOS = 2150
 HIDDEN = EMBEDDING_SIZE
-CODEC = CodecConfig(
-    codebook_dim=32,
-    latent_dim=48,
-    hidden_size=32,
-    intermediate_size=40,
-    num_hidden_layers=2,
-    num_attention_heads=4,
-    num_key_value_heads=4,
-    head_dim=16,
-    decoder_dim=64,
-)
+CODEC = SMALL_CODEC
 
 _SPECIALS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<tts_pad>", "<tts_text_bos>", "<tts_text_eod>")
 _WORDS = ("assistant", "user")

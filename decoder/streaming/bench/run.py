@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -34,7 +33,7 @@ from decoder.streaming.cost import macs_per_frame
 from decoder.streaming.machine import this_machine
 from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
 from decoder.streaming.snr import snr_db
-from decoder.streaming.threads import choose_threads, prepare_decode_thread
+from decoder.streaming.threads import choose_threads, decode_settings
 from decoder.streaming.tune import choose
 
 STEP_FRAMES = (1, 2, 4, 12, 25)
@@ -103,21 +102,9 @@ def bench(request: BenchRequest, tell: Tell = lambda _: None) -> BenchReport:
             tell("choosing by measurement")
             choice = choose(decoder, threads=request.threads)
             request, threads = replace(request, precision=choice.backend), choice.threads
-        with _decode_settings(threads):
+        with decode_settings(threads):
             run = _Run(request, decoder, folder, threads, tell)
             return run.report(weights, load_average)
-
-
-@contextlib.contextmanager
-def _decode_settings(threads: int) -> Iterator[None]:
-    """Set up this thread as the decode thread is, for the time being."""
-    before = torch.get_num_threads()
-    prepare_decode_thread(threads)
-    try:
-        yield
-    finally:
-        torch.set_flush_denormal(False)
-        torch.set_num_threads(before)
 
 
 class _Run:

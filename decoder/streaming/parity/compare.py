@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import cycle
 
@@ -24,7 +23,7 @@ from decoder.streaming.parity.report import EXACT_DB, REDUCED_DB, ParityReport, 
 from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
 from decoder.streaming.random_weights import random_decoder
 from decoder.streaming.snr import snr_db
-from decoder.streaming.threads import choose_threads, prepare_decode_thread
+from decoder.streaming.threads import choose_threads, decode_settings
 from decoder.streaming.tune import choose
 
 Codes = npt.NDArray[np.integer]
@@ -177,15 +176,3 @@ def each_second_db(reference: Tensor, other: Tensor, rate_hz: int) -> tuple[floa
     """Return the SNR of each second of ``other``; the last one may be shorter."""
     starts = range(0, len(reference), rate_hz)
     return tuple(snr_db(reference[at : at + rate_hz], other[at : at + rate_hz]) for at in starts)
-
-
-@contextlib.contextmanager
-def decode_settings(threads: int) -> Iterator[None]:
-    """Set up this thread as the decode thread is, for the time being."""
-    before = torch.get_num_threads()
-    prepare_decode_thread(threads)
-    try:
-        yield
-    finally:
-        torch.set_flush_denormal(False)
-        torch.set_num_threads(before)

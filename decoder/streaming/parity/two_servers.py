@@ -17,11 +17,11 @@ import torch
 from decoder.streaming.bench.subject import make_backends
 from decoder.streaming.cost import macs_per_frame
 from decoder.streaming.parity.agreement import Agreement, agreement
-from decoder.streaming.parity.compare import Codes, decode_settings, each_second_db, streamed
+from decoder.streaming.parity.compare import Codes, each_second_db, streamed
 from decoder.streaming.parity.report import ServersReport
 from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
 from decoder.streaming.snr import snr_db
-from decoder.streaming.threads import choose_threads
+from decoder.streaming.threads import choose_threads, decode_settings
 
 Pcm = npt.NDArray[np.float32]
 Energies = npt.NDArray[np.float64]

@@ -9,7 +9,7 @@ from typing import Any
 
 from decoder.wire.coalescing import Coalescer, Lead
 from decoder.wire.packets import Flags
-from decoder.wire.server import ServerSession, UtteranceRequested
+from decoder.wire.server import NO_CODEC_MODE, ServerSession, UtteranceRequested
 
 from .pipeline import ROUTE_VARIABLE
 from .rows import RowReader
@@ -17,7 +17,6 @@ from .service import Generation, Service
 
 log = logging.getLogger("vllm.nearfield_omni")
 
-NO_CODEC_MODE = "output_mode='codec_tokens' is not supported by the loaded TTS model."
 NO_ROWS = f"no codec tokens came out of the engine: start it with another value of {ROUTE_VARIABLE}"
 LAST_WORD_S = 1.0
 """After an abort was acknowledged, so long may the end of its outputs take."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,19 +12,9 @@ import torch
 from decoder.streaming.config import CodecConfig
 from decoder.streaming.qwen3_tts import Qwen3TTSTokenizerV2Decoder
 from decoder.streaming.random_weights import random_decoder
+from tests.helpers.small_codec import SMALL_CODEC
 
-SMALL = CodecConfig(
-    codebook_size=64,
-    codebook_dim=32,
-    latent_dim=48,
-    hidden_size=32,
-    intermediate_size=40,
-    num_hidden_layers=2,
-    num_attention_heads=4,
-    num_key_value_heads=4,
-    head_dim=16,
-    decoder_dim=64,
-)
+SMALL = replace(SMALL_CODEC, codebook_size=64)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import subprocess
 import sys
@@ -15,38 +14,21 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import save_file
 
 from decoder.streaming.checkpoint import load_checkpoint
-from decoder.streaming.config import CodecConfig
-from decoder.streaming.random_weights import random_decoder
+from decoder.streaming.random_weights import random_checkpoint
 from tests.helpers.omni_rig import ROOT, OmniServer
 from tests.helpers.omni_server.scene import Scene, reference_codes, true_frames
+from tests.helpers.small_codec import SMALL_CODEC
 from tests.server.omni_plugin.talk import TEXT
 
-CODEC = CodecConfig(
-    codebook_dim=32,
-    latent_dim=48,
-    hidden_size=32,
-    intermediate_size=40,
-    num_hidden_layers=2,
-    num_attention_heads=4,
-    num_key_value_heads=4,
-    head_dim=16,
-    decoder_dim=64,
-)
 SAMPLES_PER_FRAME = 1920
 
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A decoder of the true architecture with random weights, as small as that can be."""
-    folder = tmp_path_factory.mktemp("checkpoint") / "speech_tokenizer"
-    folder.mkdir()
-    (folder / "config.json").write_text(json.dumps(CODEC.to_dict()))
-    weights = {f"decoder.{name}": value for name, value in random_decoder(CODEC, seed=5).state_dict().items()}
-    save_file(weights, folder / "model.safetensors")
-    return folder.parent
+    return random_checkpoint(tmp_path_factory.mktemp("checkpoint"), SMALL_CODEC, seed=5)
 
 
 def nearfield(*arguments: str) -> subprocess.CompletedProcess[str]:
